@@ -37,7 +37,7 @@ const DIFFERENT: [(&str, Instead, &str); 3] = [
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Instead {
-    /// The node gives no answer, and closes when the acceptor times out.
+    /// The node gives no response, and closes when the acceptor times out.
     WaitForMore,
     /// The kernel's HELLO, but to the NID that the caller stated.
     NameTheCaller,
@@ -127,7 +127,7 @@ fn rest_of(row: &Row, socket: &mut TcpStream) -> Vec<u8> {
     rest
 }
 
-/// Fails if the answers differ; the incarnation in a HELLO is excepted.
+/// Fails if the responses differ; the incarnation in a HELLO is excepted.
 fn assert_same(row: &Row, heard: &[u8], answer: &[u8]) {
     let mut heard = heard.to_vec();
     if heard.len() == 56 && answer.len() == 56 {
@@ -141,9 +141,9 @@ fn expect_open(row: &Row, socket: &mut TcpStream, asked: &[u8]) {
     let hello = hello_in(asked).unwrap();
     let ours: Nid = OURS.parse().unwrap();
     let little_endian = asked.starts_with(&[0x00, 0x71]) && asked[16..].starts_with(&[0x63, 0x69]);
-    let can_answer =
+    let can_respond =
         hello.connection_type == Some(ConnectionType::Control) && hello.src_nid.net() == ours.net();
-    if !(can_answer && little_endian) {
+    if !(can_respond && little_endian) {
         socket.set_nonblocking(true).unwrap();
         let nothing = socket.read(&mut [0; 1]).map_err(|error| error.kind());
         assert_eq!(nothing, Err(ErrorKind::WouldBlock), "{}", row.name);

@@ -135,7 +135,7 @@ fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, Failure> {
 /// A signal to the daemon, or a request.
 enum Event {
     Signal(i32),
-    /// A client takes the node down. It gets its answer when the sender is dropped.
+    /// A client takes the node down. It gets its response when the sender is dropped.
     Unconfigure {
         _answer: Sender<()>,
     },

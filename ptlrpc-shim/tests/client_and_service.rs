@@ -15,7 +15,7 @@ use ptlrpc::lnet::{Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
 use ptlrpc::request::{Bulk, Direction, Request};
-use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
+use ptlrpc::service::{Handler, Reply, Response, Service, ServiceConfig, ServiceRequest, Targets};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -31,23 +31,23 @@ const SHORT: Duration = Duration::from_millis(200);
 struct Counting(Mutex<HashMap<u64, u32>>);
 
 impl Handler for Counting {
-    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Response {
         let number = u64::from_ne_bytes(request.buffer(1).unwrap().try_into().unwrap());
         match request.opcode() {
             COUNT => {
                 *self.0.lock().unwrap().entry(number).or_default() += 1;
-                Answer::Reply(Reply::new().buffer(number.to_ne_bytes()))
+                Response::Reply(Reply::new().buffer(number.to_ne_bytes()))
             }
             READ => match request.bulk_put(&Arc::new(Region::copy_of(&pattern(number as usize)))) {
-                Ok(()) => Answer::Reply(Reply::new()),
-                Err(_) => Answer::None,
+                Ok(()) => Response::Reply(Reply::new()),
+                Err(_) => Response::None,
             },
             WRITE => match request.bulk_get(number as usize) {
-                Ok(data) if *data == *pattern(number as usize) => Answer::Reply(Reply::new()),
-                Ok(_) => Answer::Reply(Reply::error(Errno::Io)),
-                Err(_) => Answer::None,
+                Ok(data) if *data == *pattern(number as usize) => Response::Reply(Reply::new()),
+                Ok(_) => Response::Reply(Reply::error(Errno::Io)),
+                Err(_) => Response::None,
             },
-            _ => Answer::Reply(Reply::error(Errno::NotSupported)),
+            _ => Response::Reply(Reply::error(Errno::NotSupported)),
         }
     }
 }

@@ -7,7 +7,7 @@ use lnet as _;
 use ptlrpc::Errno;
 use ptlrpc::lnet::{EventKind, Region};
 use ptlrpc::message::{Body, BulkBits, Opcode};
-use ptlrpc::service::{Answer, Dropped, Reply, ReplyDone, ServiceConfig, ServiceRequest};
+use ptlrpc::service::{Dropped, Reply, ReplyDone, Response, ServiceConfig, ServiceRequest};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -28,13 +28,13 @@ fn len_of(request: &ServiceRequest<'_>) -> usize {
     request.order().u64(request.buffer(1).unwrap(), 0) as usize
 }
 
-fn disk(request: &mut ServiceRequest<'_>) -> Answer {
+fn disk(request: &mut ServiceRequest<'_>) -> Response {
     let len = len_of(request);
     let done = match request.opcode() {
         READ => request.bulk_put(&Arc::new(Region::copy_of(&pattern(len)))),
         _ => request.bulk_get(len).map(|data| assert!(*data == *pattern(len), "{len} bytes")),
     };
-    done.map_or_else(Answer::from, |()| Reply::new().into())
+    done.map_or_else(Response::from, |()| Reply::new().into())
 }
 
 /// Attaches memory for as many MDs as it has match bits.

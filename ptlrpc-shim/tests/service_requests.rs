@@ -11,7 +11,7 @@ use ptlrpc::message::{
     Body, BodyFlags, ByteOrder, ConnectFlags, ConnectOps, MessageFlags, MessageKind, Opcode,
     Service as Protocol, Version, Xid,
 };
-use ptlrpc::service::{Answer, Counts, Dropped, Reply, Service, ServiceConfig, Targets};
+use ptlrpc::service::{Counts, Dropped, Reply, Response, Service, ServiceConfig, Targets};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -265,7 +265,7 @@ fn a_failing_handler_affects_only_its_client() {
         Some(b"panic") => panic!("as the test wants it"),
         Some(b"long") => Reply::new().buffer(vec![0; 100_000]).into(),
         Some(b"error") => Errno::Busy.into(),
-        Some(b"nothing") => Answer::None,
+        Some(b"nothing") => Response::None,
         _ => echo(request),
     });
     let client = server.connected();

@@ -557,7 +557,7 @@ impl Scenario {
         let is_unexcused = |failure: &&Failure| failure.began > broken + KNOWN;
         let unexcused = failures.iter().filter(is_unexcused).count();
         let lost_late = lost.iter().filter(is_unexcused).count();
-        // An operation that began before may have got as far as to wait for its answer.
+        // An operation that began before may have got as far as to wait for its response.
         let otherwise: Vec<&str> = failures
             .iter()
             .filter(|failure| failure.began > broken && !failure.text.contains(NO_WAY))

@@ -27,7 +27,7 @@ pub struct LiveNode {
     /// All operations; the index is the `user_ptr` of their events. Kept until the node has ended.
     operations: Vec<Operation>,
     /// Operations in flight, by the captured handle that the response will name.
-    waiting_for_answer: HashMap<WireHandle, usize>,
+    waiting_for_response: HashMap<WireHandle, usize>,
     /// The index of the PUT or GET that is about to arrive.
     prepared: Option<usize>,
     /// Peers that an operator has had discovered.
@@ -57,7 +57,7 @@ impl LiveNode {
             node,
             eq,
             operations,
-            waiting_for_answer: HashMap::new(),
+            waiting_for_response: HashMap::new(),
             prepared: None,
             discovered,
             gateways,
@@ -150,7 +150,7 @@ impl LiveNode {
         };
         let number = self.new_operation(payload, due);
         let md = self.bind(number, due.len());
-        self.waiting_for_answer.extend(ack.map(|handle| (handle, number)));
+        self.waiting_for_response.extend(ack.map(|handle| (handle, number)));
         self.node
             .core()
             .data_path()
@@ -162,7 +162,7 @@ impl LiveNode {
         let Body::Get { reply, sink_length, portal, .. } = header.body else { return };
         let number = self.new_operation(&vec![0; sink_length as usize], &[EventKind::Send, EventKind::Reply]);
         let md = self.bind(number, 2);
-        self.waiting_for_answer.insert(reply, number);
+        self.waiting_for_response.insert(reply, number);
         // An operator's ping goes by whichever interface.
         let source = Some(header.src_nid).filter(|_| portal != RESERVED_PORTAL);
         self.node.core().data_path().get(source, md, target(header)).unwrap();
@@ -261,11 +261,11 @@ impl Application for LiveNode {
             }
             Body::Reply { handle } => {
                 // Discovery's own pings are the node's affair.
-                let Some(number) = self.waiting_for_answer.get(&handle).copied() else { return };
+                let Some(number) = self.waiting_for_response.get(&handle).copied() else { return };
                 (self.wait_for(number, EventKind::Reply), number)
             }
             Body::Ack { handle, accepted, .. } => {
-                let Some(number) = self.waiting_for_answer.get(&handle).copied() else { return };
+                let Some(number) = self.waiting_for_response.get(&handle).copied() else { return };
                 assert_eq!(self.wait_for(number, EventKind::Ack).mlength, accepted);
                 return;
             }

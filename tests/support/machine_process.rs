@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
 
 const ROLE: &str = "TESTBED_ROLE";
-/// The prefix of each line that is an answer to the test.
+/// The prefix of each line that is a response to the test.
 const MARK: &str = "@ ";
 
 /// The role of this process; `None` in the test itself.
@@ -46,7 +46,7 @@ impl Process {
         });
         let answers = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut process = Self { commands: child.stdin.take(), answers, child, _runtime_dir: runtime_dir };
-        assert_eq!(process.read_answer(), "ready");
+        assert_eq!(process.read_response(), "ready");
         process
     }
 
@@ -64,11 +64,11 @@ impl Process {
     /// Sends the process a command; returns the response.
     pub fn command(&mut self, command: &str) -> String {
         writeln!(self.commands.as_mut().unwrap(), "{command}").unwrap();
-        self.read_answer()
+        self.read_response()
     }
 
     /// Reads the process's next answer.
-    pub fn read_answer(&mut self) -> String {
+    pub fn read_response(&mut self) -> String {
         let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| {
             // The test harness may have written the beginning of the line.
             line.find(MARK).map(|at| line[at + MARK.len()..].to_owned())

@@ -23,7 +23,7 @@ pub(crate) enum Mode {
     /// Data one way without a pause, by sockets that block. TCP itself decides how much is in flight.
     Stream,
     /// One message at a time over blocking sockets: each is acknowledged before the next is sent.
-    Answered,
+    Responded,
     /// Messages back and forth without ever sleeping: the bound for a program that polls the socket.
     Polled,
     /// The scenario's number of messages in flight, each acknowledged, without ever sleeping.
@@ -32,7 +32,7 @@ pub(crate) enum Mode {
     Sleeping,
 }
 
-pub(crate) const MODES: [Mode; 4] = [Mode::Stream, Mode::Answered, Mode::Polled, Mode::Acknowledged];
+pub(crate) const MODES: [Mode; 4] = [Mode::Stream, Mode::Responded, Mode::Polled, Mode::Acknowledged];
 pub(crate) const POLLED: &str = "raw TCP, polled";
 pub(crate) const ACKNOWLEDGED: &str = "raw TCP, acknowledged";
 
@@ -46,7 +46,7 @@ impl Contestant for Mode {
     fn name(&self) -> &'static str {
         match self {
             Self::Stream => "raw TCP",
-            Self::Answered => "raw TCP, acknowledged, sleeping",
+            Self::Responded => "raw TCP, acknowledged, sleeping",
             Self::Polled => POLLED,
             Self::Acknowledged => ACKNOWLEDGED,
             Self::Sleeping => "raw TCP, sleeping",
@@ -56,9 +56,9 @@ impl Contestant for Mode {
     fn supports(&self, scenario: Scenario) -> bool {
         match (self, scenario) {
             (Self::Stream | Self::Sleeping, _) => true,
-            (Self::Answered, Scenario::Rate { in_flight, .. }) => in_flight == 1,
+            (Self::Responded, Scenario::Rate { in_flight, .. }) => in_flight == 1,
             (Self::Polled, Scenario::RoundTrip { .. }) | (Self::Acknowledged, Scenario::Rate { .. }) => true,
-            (Self::Answered | Self::Acknowledged, Scenario::RoundTrip { .. })
+            (Self::Responded | Self::Acknowledged, Scenario::RoundTrip { .. })
             | (Self::Polled, Scenario::Rate { .. }) => false,
         }
     }
@@ -154,13 +154,13 @@ impl Plan {
             (_, Scenario::Rate { operation: Operation::Get, .. }) => (ANSWER, size),
         };
         let in_flight = match (mode, scenario) {
-            (Mode::Stream | Mode::Answered, _) => 0,
+            (Mode::Stream | Mode::Responded, _) => 0,
             (_, Scenario::RoundTrip { .. }) => 1,
             (_, Scenario::Rate { in_flight, .. }) => in_flight,
         };
         let waits = match mode {
             Mode::Sleeping => Waits::Asleep,
-            Mode::Stream | Mode::Answered | Mode::Polled | Mode::Acknowledged => Waits::Polling,
+            Mode::Stream | Mode::Responded | Mode::Polled | Mode::Acknowledged => Waits::Polling,
         };
         Self { there, back, in_flight, waits }
     }

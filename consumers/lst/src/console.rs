@@ -1,13 +1,13 @@
 //! The interface between commands and the consoles of this machine.
 
 use lnet_selftest::console::call::Call;
-use lnet_selftest::console::{Answer, Refusal};
+use lnet_selftest::console::{Refusal, Response};
 use std::time::Duration;
 
 /// The consoles of this machine, and its time.
 pub trait Consoles {
-    /// Sends a command, and waits for the answer. A command for a new session starts a console if there is none.
-    fn call(&mut self, call: &Call) -> Result<Answer, CallError>;
+    /// Sends a command, and waits for the response. A command for a new session starts a console if there is none.
+    fn call(&mut self, call: &Call) -> Result<Response, CallError>;
 
     /// Lets time pass.
     fn wait(&mut self, time: Duration);

@@ -4,7 +4,7 @@ use crate::console::{CallError, Consoles};
 use crate::resident;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_selftest::console::call::{Call, Command};
-use lnet_selftest::console::{Answer, Refusal, socket};
+use lnet_selftest::console::{Refusal, Response, socket};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ impl LocalConsoles {
         let mut alive = Vec::new();
         for path in self.sockets()? {
             match socket::call(&path, &show) {
-                Ok(Ok(Answer::Session(info))) => alive.push((path, Some(info.key))),
+                Ok(Ok(Response::Session(info))) => alive.push((path, Some(info.key))),
                 Ok(_) => alive.push((path, None)),
                 Err(error) if is_dead(&error) => {}
                 Err(error) => return Err(CallError::NoConsole(format!("{}: {error}", path.display()))),
@@ -92,7 +92,7 @@ fn is_dead(error: &io::Error) -> bool {
 }
 
 impl Consoles for LocalConsoles {
-    fn call(&mut self, call: &Call) -> Result<Answer, CallError> {
+    fn call(&mut self, call: &Call) -> Result<Response, CallError> {
         let begins = matches!(call.command, Command::NewSession(_));
         loop {
             let path = match self.find(call.key)? {

@@ -10,7 +10,7 @@ mod desk;
 
 use desk::{Desk, Mood};
 use lnet_selftest::console::call::Call;
-use lnet_selftest::console::{Answer, Counters, Refusal};
+use lnet_selftest::console::{Counters, Refusal, Response};
 use lst::cli::Globals;
 use lst::console::{CallError, Consoles};
 use lst::run::{self, End, Surroundings};
@@ -28,7 +28,7 @@ const NODES: [&str; 4] = ["10.99.0.11@tcp", "10.99.0.12@tcp", "10.99.0.13@tcp", 
 struct InMemory(Rc<RefCell<Desk>>);
 
 impl Consoles for InMemory {
-    fn call(&mut self, call: &Call) -> Result<Answer, CallError> {
+    fn call(&mut self, call: &Call) -> Result<Response, CallError> {
         let Call { key, command } = call.clone();
         self.0.borrow_mut().call(key, command).map_err(|refusal: Refusal| refusal.into())
     }

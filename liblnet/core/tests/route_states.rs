@@ -24,7 +24,7 @@ fn set_state(rig: &Rig, gateway: Nid, state: PeerState) {
 }
 
 /// The gateway does not respond to the ping that it is sent when its route is added.
-fn does_not_answer(rig: &Rig, gateway: Nid) {
+fn does_not_respond(rig: &Rig, gateway: Nid) {
     rig.core.monitor().run_discovery();
     for message in rig.driver.ni(0).take_kept() {
         let refused = message.next_hop().nid == gateway;
@@ -32,7 +32,7 @@ fn does_not_answer(rig: &Rig, gateway: Nid) {
         Upcalls::finalize(rig.core.data_path(), message, if refused { Err(failure) } else { Ok(()) });
     }
     rig.core.monitor().run_discovery();
-    assert_eq!(rig.core.admin().gateway_answers(&rig.core.admin().peer(gateway).unwrap().0), Some(false));
+    assert_eq!(rig.core.admin().gateway_responds(&rig.core.admin().peer(gateway).unwrap().0), Some(false));
 }
 
 fn up(rig: &Rig) -> Vec<bool> {
@@ -112,7 +112,7 @@ fn a_gateway_of_low_health_is_used_after_one_of_full_health_and_before_none() {
 fn a_gateway_that_does_not_answer_comes_after_all_others_and_before_none() {
     let other = Route { priority: 5, ..route(far_net(), tcp(9)) };
     let rig = rig(&[route(far_net(), tcp(8)), other]);
-    does_not_answer(&rig, tcp(8));
+    does_not_respond(&rig, tcp(8));
     rig.core.admin().set_peer_ni_health(Some(tcp(9)), 900);
     assert_eq!(up(&rig), [false, false]);
     assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);

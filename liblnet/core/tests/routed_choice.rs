@@ -79,7 +79,7 @@ fn two_near_nets() -> Rig {
 /// A defect of a gateway or of the path to it.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    NoAnswer,
+    NoResponse,
     Unresponsive,
     ReportedDown,
     Ill,
@@ -87,7 +87,7 @@ enum Trouble {
 
 fn troubles(rig: &Rig, gateway: Nid, trouble: Trouble) {
     match trouble {
-        Trouble::NoAnswer => {
+        Trouble::NoResponse => {
             rig.core.admin().set_peer_state(gateway, FORWARDS).unwrap();
             rig.core.monitor().run_discovery();
             for message in rig.driver.ni(0).take_kept() {
@@ -97,7 +97,7 @@ fn troubles(rig: &Rig, gateway: Nid, trouble: Trouble) {
             }
             rig.core.monitor().run_discovery();
             assert_eq!(
-                rig.core.admin().gateway_answers(&rig.core.admin().peer(gateway).unwrap().0),
+                rig.core.admin().gateway_responds(&rig.core.admin().peer(gateway).unwrap().0),
                 Some(false)
             );
         }
@@ -113,7 +113,7 @@ fn troubles(rig: &Rig, gateway: Nid, trouble: Trouble) {
 /// reached by another gateway.
 #[test]
 fn a_net_whose_gateway_is_in_trouble_comes_after_one_whose_gateway_is_well() {
-    for trouble in [Trouble::NoAnswer, Trouble::Unresponsive, Trouble::ReportedDown, Trouble::Ill] {
+    for trouble in [Trouble::NoResponse, Trouble::Unresponsive, Trouble::ReportedDown, Trouble::Ill] {
         for (bad, good) in [(0, 1), (1, 0)] {
             for preferred in [None, Some(ITS[bad].net().to_string())] {
                 let rig = two_far_nets();

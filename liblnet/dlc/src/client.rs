@@ -275,10 +275,10 @@ const TRIES: u32 = 8;
 enum Lost {
     /// The request was not sent.
     NotSent(io::Error),
-    /// The request may have been carried out.
-    NoAnswer(FrameError),
+    /// The connection ended, or the reply cannot be read. The request may have been carried out.
+    NoReply(FrameError),
     /// The request may still be carried out: the node accepted the connection and does not respond.
-    NoResponse(NodeName),
+    Hung(NodeName),
 }
 
 /// The timeout of the response to a request; `None` where it has no bound.
@@ -301,8 +301,8 @@ impl Lost {
             request.only_reads() || matches!(request, Request::Configure(_) | Request::Unconfigure);
         match self {
             Self::NotSent(_) => true,
-            Self::NoAnswer(_) => harmless,
-            Self::NoResponse(_) => false,
+            Self::NoReply(_) => harmless,
+            Self::Hung(_) => false,
         }
     }
 }
@@ -311,16 +311,16 @@ impl From<Lost> for Failure {
     fn from(lost: Lost) -> Self {
         match lost {
             Lost::NotSent(error) => Self::new((&error).into(), format!("the node does not listen: {error}")),
-            Lost::NoResponse(name) => {
+            Lost::Hung(name) => {
                 let text =
                     format!("node {name} is running and does not answer: it hangs, or is stopped (SIGSTOP)");
                 Self::new(Errno::TimedOut, text)
             }
-            Lost::NoAnswer(FrameError::Io(error)) => {
+            Lost::NoReply(FrameError::Io(error)) => {
                 let text = format!("the node gave no answer; it may have ended: {error}");
                 Self::new(Errno::ConnectionReset, text)
             }
-            Lost::NoAnswer(error) => {
+            Lost::NoReply(error) => {
                 Self::new(error.errno(), format!("the node's answer cannot be read: {error}"))
             }
         }
@@ -344,14 +344,14 @@ impl Link {
             (Ok(Some(body)), _) => body,
             (_, Err(error)) => return Err(Lost::NotSent(error)),
             (Ok(None), Ok(())) => {
-                return Err(Lost::NoAnswer(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
+                return Err(Lost::NoReply(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
             }
             (Err(FrameError::Io(error)), Ok(())) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(Lost::NoResponse(self.name.clone()));
+                return Err(Lost::Hung(self.name.clone()));
             }
-            (Err(error), Ok(())) => return Err(Lost::NoAnswer(error)),
+            (Err(error), Ok(())) => return Err(Lost::NoReply(error)),
         };
-        frame::decode_reply(&body).map_err(Lost::NoAnswer)
+        frame::decode_reply(&body).map_err(Lost::NoReply)
     }
 }
 
@@ -375,8 +375,8 @@ mod tests {
         let link = Link { stream: mine, name: "7".parse().unwrap(), read_only: false };
         let request = frame::encode_request(&Request::GetNode).unwrap();
         let lost = link.exchange(&request, Some(Duration::from_millis(1)));
-        let Err(Lost::NoResponse(name)) = lost else { panic!("an answer from nobody") };
-        assert_eq!(Failure::from(Lost::NoResponse(name)).errno, Errno::TimedOut);
+        let Err(Lost::Hung(name)) = lost else { panic!("an answer from nobody") };
+        assert_eq!(Failure::from(Lost::Hung(name)).errno, Errno::TimedOut);
         drop(theirs);
     }
 

@@ -96,12 +96,12 @@ fn pick(addresses: &[IpAddr], kind: AddressKind) -> Option<IpAddr> {
 /// Asks the system's resolver on a separate thread, which is abandoned when it takes too long: the resolver has no timeout that a
 /// caller could set.
 fn look_up(host: String, timeout: Duration) -> Result<Vec<IpAddr>, Problem> {
-    answer_within(timeout, move || {
+    resolve_within(timeout, move || {
         (host.as_str(), 0).to_socket_addrs().map(|all| all.map(|address| address.ip()).collect()).ok()
     })
 }
 
-fn answer_within(
+fn resolve_within(
     timeout: Duration,
     resolve: impl FnOnce() -> Option<Vec<IpAddr>> + Send + 'static,
 ) -> Result<Vec<IpAddr>, Problem> {
@@ -177,7 +177,7 @@ mod tests {
             let _ = held.recv();
             Some(vec![IpAddr::from([10, 0, 0, 1])])
         };
-        assert_eq!(answer_within(Duration::from_millis(1), hangs), Err(Problem::ResolverTimeout));
+        assert_eq!(resolve_within(Duration::from_millis(1), hangs), Err(Problem::ResolverTimeout));
         drop(release);
         let names = Names { has_timed_out: Cell::new(true) };
         assert_eq!(names.nid("localhost@tcp").map_err(|error| error.problem), Err(Problem::ResolverTimeout));
@@ -190,6 +190,6 @@ mod tests {
         assert_eq!(pick(&addresses, AddressKind::Ip), Some(addresses[1]));
         assert_eq!(pick(&addresses[..1], AddressKind::Ip), Some(addresses[0]));
         assert_eq!(pick(&addresses[..1], AddressKind::Ipv4), None);
-        assert_eq!(answer_within(LOOKUP_TIMEOUT, || None), Err(Problem::UnknownHost));
+        assert_eq!(resolve_within(LOOKUP_TIMEOUT, || None), Err(Problem::UnknownHost));
     }
 }

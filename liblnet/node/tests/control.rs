@@ -7,8 +7,8 @@ use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
     Discover, Discovered, ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind,
     FaultOdds, FaultRule, LndTunables, LnetStats, LocalNi, NetNotice, NiState, NiStatus, NiTunables, Passed,
-    PassedOver, Peer, PeerNiState, Ping, PingAnswer, Route, SetBy, SetConnsPerPeer, SetHealth, SetHealthKind,
-    Setting, SettingState, Tunables, Udsp, UdspAction,
+    PassedOver, Peer, PeerNiState, Ping, PingResponse, Route, SetBy, SetConnsPerPeer, SetHealth,
+    SetHealthKind, Setting, SettingState, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, CptList, Request};
@@ -229,7 +229,7 @@ fn failures_are_counted_by_cause() {
     }
     let target = ProcessId { nid: primary, pid: Pid::LUSTRE };
     let ping = Ping { target, source: None, timeout_ms: Some(60_000), max_nids: 16 };
-    assert!(backend.ask::<PingAnswer>(Request::PingPeer(ping)).is_err());
+    assert!(backend.ask::<PingResponse>(Request::PingPeer(ping)).is_err());
     let peer: Box<Peer> = backend.ask(Request::GetPeerNi(primary)).unwrap();
     let dropped: u64 = peer.nis.iter().map(|ni| ni.health.dropped).sum();
     assert!(dropped > 0, "{peer:?}");
@@ -390,7 +390,7 @@ fn a_ping_returns_the_reply_and_the_local_knowledge_of_the_peer() {
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
     let target = ProcessId { nid: Nid::LOOPBACK, pid: Pid::LUSTRE };
     let ping = Ping { target, source: None, timeout_ms: Some(10_000), max_nids: 200 };
-    let answer: PingAnswer = backend.ask(Request::PingPeer(ping)).unwrap();
+    let answer: PingResponse = backend.ask(Request::PingPeer(ping)).unwrap();
     assert_eq!((answer.primary, answer.multi_rail), (Nid::LOOPBACK, false));
     assert_eq!(answer.nids, [nid("127.0.1.1@tcp")]);
 }
@@ -494,7 +494,7 @@ fn a_node_that_has_only_the_loopback_discovers_itself() {
         backend.tell(Request::SetTunable(Setting::Discovery, mode)).unwrap();
         let discover = Discover { target, force: false, max_nids: 16 };
         let found: Discovered = backend.ask(Request::Discover(discover)).unwrap();
-        let answer = PingAnswer { primary: Nid::LOOPBACK, pid: Pid::LUSTRE.0, multi_rail, nids: vec![] };
+        let answer = PingResponse { primary: Nid::LOOPBACK, pid: Pid::LUSTRE.0, multi_rail, nids: vec![] };
         assert_eq!(found, Discovered::Found { answer, differences: vec![] });
     }
 }

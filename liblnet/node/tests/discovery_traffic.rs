@@ -215,7 +215,7 @@ fn traffic_goes_on_when_the_net_of_a_peers_primary_nid_is_left_and_joined_again(
     let near = Talker::new(node_on(port, "tcp(127.0.69.1),tcp1(127.0.69.2)", DiscoveryMode::On));
     let far = Talker::new(node_on(port, "tcp(127.0.70.1),tcp1(127.0.70.2)", DiscoveryMode::On));
     let [near_nids, far_nids] = [&near, &far].map(|talker| own_nids(&talker.node));
-    let all_answer = || {
+    let all_respond = || {
         for nid in far_nids.iter().cycle().take(8) {
             near.put(*nid);
             near.await_acks(1);
@@ -225,11 +225,11 @@ fn traffic_goes_on_when_the_net_of_a_peers_primary_nid_is_left_and_joined_again(
         assert_eq!(peers.iter().map(|peer| peer.primary).collect::<Vec<_>>(), [far_nids[0]]);
         assert_eq!(peer_nids(&near.node, far_nids[1]).len(), 2);
     };
-    all_answer();
+    all_respond();
     near.node.remove_ni(near_nids[0]).unwrap();
-    all_answer();
+    all_respond();
     near.node.add_nid(near_nids[0]).unwrap();
-    all_answer();
+    all_respond();
     near.node.remove_ni(near_nids[1]).unwrap();
-    all_answer();
+    all_respond();
 }

@@ -1,7 +1,7 @@
 //! The log lines about interfaces and messages that fail.
 #![allow(clippy::unwrap_used)]
 
-use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, PingAnswer, Setting};
+use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, PingResponse, Setting};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid, ProcessId};
@@ -84,7 +84,7 @@ fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     }
     let target = ProcessId { nid: primary, pid: Pid::LUSTRE };
     let ping = Ping { target, source: None, timeout_ms: Some(60_000), max_nids: 16 };
-    assert!(backend.ask::<PingAnswer>(Request::PingPeer(ping)).is_err());
+    assert!(backend.ask::<PingResponse>(Request::PingPeer(ping)).is_err());
     let said = SAID.0.lock().unwrap();
     let lines = said.iter().filter(|(level, _)| *level == Level::Error).map(|(_, line)| line.as_str());
     let pairs: Vec<_> = lines

@@ -210,13 +210,13 @@ impl Active {
                 self.need = need;
                 ActiveStep::More
             }
-            Ok(Decoded::Done { hello, order, .. }) => self.check_answer(&hello, order),
+            Ok(Decoded::Done { hello, order, .. }) => self.check_response(&hello, order),
             Err(HelloError::BadMagic(acceptor::MAGIC)) => ActiveStep::Close(ActiveError::RequestRefused),
             Err(why) => ActiveStep::Close(why.into()),
         }
     }
 
-    fn check_answer(&self, hello: &Hello, order: ByteOrder) -> ActiveStep {
+    fn check_response(&self, hello: &Hello, order: ByteOrder) -> ActiveStep {
         let answered = ProcessId { nid: hello.src_nid, pid: hello.src_pid };
         if answered != self.peer {
             return ActiveStep::Close(ActiveError::SomebodyElse(answered));

@@ -125,15 +125,15 @@ fn failed_connects_fail_the_message() {
         TcpListener::bind((high, 1002)).is_ok()
     };
     let hung_up = if privileged { Errno::ConnectionReset } else { Errno::HostUnreachable };
-    type Answer = fn(Ipv4Addr, Ipv4Addr) -> Vec<u8>;
-    let hangs_up: Answer = |_, _| vec![];
-    let somebody_else: Answer = |low, high| {
+    type Response = fn(Ipv4Addr, Ipv4Addr) -> Vec<u8>;
+    let hangs_up: Response = |_, _| vec![];
+    let somebody_else: Response = |low, high| {
         let hello = Hello { src_nid: tcp(high), ..hello(low, high, Some(ConnectionType::Control)) };
         hello.encode().unwrap()
     };
-    let wrong_type: Answer = |low, high| hello(low, high, Some(ConnectionType::BulkIn)).encode().unwrap();
-    let refusal: Answer = |_, _| acceptor::REFUSAL.to_vec();
-    let no_hello: Answer = |_, _| vec![0; 60];
+    let wrong_type: Response = |low, high| hello(low, high, Some(ConnectionType::BulkIn)).encode().unwrap();
+    let refusal: Response = |_, _| acceptor::REFUSAL.to_vec();
+    let no_hello: Response = |_, _| vec![0; 60];
     for (name, answer, errno) in [
         ("nobody listens", None, Errno::ConnectionRefused),
         ("it hangs up", Some(hangs_up), hung_up),
@@ -164,7 +164,7 @@ fn an_unanswered_connect_times_out_and_fails_the_message() {
     let (node, low, _, port) = node_with_clock(clock.clone(), |_| {});
     let listener = Listening::on(low, port);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
-    let mut inbound = listener.accept_without_answer();
+    let mut inbound = listener.accept_without_response();
     node.no_event();
     let send = node.expect_as_time_passes(&clock, Duration::from_secs(1), EventKind::Send);
     assert_eq!(send.status, Err(Errno::TimedOut));

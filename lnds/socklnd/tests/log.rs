@@ -142,9 +142,9 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
     }
 
     // Connects with a wrong response.
-    type Answer = fn(&mut Hello);
-    let somebody_else: Answer = |hello| hello.src_nid = "10.1.2.3@tcp".parse().unwrap();
-    let wrong_type: Answer = |hello| hello.connection_type = Some(ConnectionType::BulkIn);
+    type Response = fn(&mut Hello);
+    let somebody_else: Response = |hello| hello.src_nid = "10.1.2.3@tcp".parse().unwrap();
+    let wrong_type: Response = |hello| hello.connection_type = Some(ConnectionType::BulkIn);
     for (change, expected) in [
         (somebody_else, "it answered as 12345-10.1.2.3@tcp"),
         (wrong_type, "it answered with connection type bulk in to control"),

@@ -7,7 +7,7 @@ use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, ElementStats, Explanation, Fault,
     FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat, LndTunables, LnetStats, LocalHealth,
     LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
-    PingAnswer, SetBy, SettingState, Tunables, Udsp, UdspAction,
+    PingResponse, SetBy, SettingState, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request, RequestError};
 use lnet_settings::Value;
@@ -146,11 +146,13 @@ fn fault(kind: FaultKind) -> Fault {
 fn ping(nid: Nid) -> Result<Reply, RequestError> {
     match nid.to_string().contains(".77@") {
         true => Err(Errno::HostUnreachable.into()),
-        false => Ok(Reply::Ping(PingAnswer { primary: nid, pid: 12345, multi_rail: true, nids: vec![nid] })),
+        false => {
+            Ok(Reply::Ping(PingResponse { primary: nid, pid: 12345, multi_rail: true, nids: vec![nid] }))
+        }
     }
 }
 
-/// Discovers the hosts that answer pings, and one on another net whose NIDs differ from its configuration.
+/// Discovers the hosts that respond to pings, and one on another net whose NIDs differ from its configuration.
 fn discover(nid: Nid) -> Discovered {
     match ping(nid) {
         Ok(Reply::Ping(answer)) => {

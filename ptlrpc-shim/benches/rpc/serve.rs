@@ -4,7 +4,7 @@ use ptlrpc::Errno;
 use ptlrpc::lnet::{Event, EventHandler, MatchCriteria, MdSpec, Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
-use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
+use ptlrpc::service::{Handler, Reply, Response, Service, ServiceConfig, ServiceRequest, Targets};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -25,10 +25,10 @@ thread_local! {
 struct Bench(Arc<Region>);
 
 impl Handler for Bench {
-    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Response {
         let done = match request.opcode() {
             ECHO => {
-                return Answer::Reply(match request.buffer(1) {
+                return Response::Reply(match request.buffer(1) {
                     Some(bytes) => Reply::new().buffer(bytes),
                     None => Reply::new(),
                 });
@@ -37,7 +37,7 @@ impl Handler for Bench {
             WRITE => WRITTEN.with(|memory| request.bulk_get_into(memory)),
             _ => Err(Errno::NotSupported),
         };
-        Answer::Reply(done.map_or_else(Reply::error, |()| Reply::new()))
+        Response::Reply(done.map_or_else(Reply::error, |()| Reply::new()))
     }
 }
 

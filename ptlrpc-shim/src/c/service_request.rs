@@ -5,7 +5,7 @@ use super::request::{buffer_of, buffers_of, lengths, received};
 use crate::Errno;
 use crate::lnet::{Region, lnet_nid_t, lnet_process_id};
 use crate::message::{ByteOrder, Name, Opcode};
-use crate::service::{Answer, Handler, Reply, ReplyDone, ServiceRequest};
+use crate::service::{Handler, Reply, ReplyDone, Response, ServiceRequest};
 use lnet_api::c_pointer::{In, InOut, Out};
 use std::collections::HashSet;
 use std::ffi::{c_int, c_void};
@@ -56,13 +56,13 @@ impl Program {
 }
 
 impl Handler for Program {
-    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Response {
         let mut svc_req = SvcReq { request, buffers: Vec::new(), difficult: None, transno: 0 };
         // SAFETY: the program's own handler, which it has registered for calls on these threads until the service is unregistered. The request
         // stays until the handler returns, and is not used by the program after that (`ptlrpc.h`).
         let status = unsafe { (self.handle)((&raw mut svc_req).cast(), self.argument) };
         if status == NO_REPLY {
-            return Answer::None;
+            return Response::None;
         }
         let reply = Reply::new().status(status).transno(svc_req.transno);
         let reply = svc_req.buffers.into_iter().fold(reply, Reply::buffer);

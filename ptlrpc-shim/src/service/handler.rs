@@ -11,7 +11,7 @@ use crate::message::Opcode;
 pub trait Handler: Send + Sync {
     /// Serves a request. Called on the service's threads, on several at once; may block, and call LNet. Clients that support
     /// early replies are sent some meanwhile.
-    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer;
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Response;
 
     /// Whether the operation is supported. If not, the service replies with the error `-EOPNOTSUPP` (type 4712).
     fn serves(&self, opcode: Opcode) -> bool {
@@ -22,7 +22,7 @@ pub trait Handler: Send + Sync {
 
 /// The outcome of a request.
 #[derive(Debug)]
-pub enum Answer {
+pub enum Response {
     /// The client gets this reply.
     Reply(Reply),
     /// The client gets no reply: it will send its request again, which is then served again.
@@ -79,13 +79,13 @@ impl Reply {
     }
 }
 
-impl From<Reply> for Answer {
+impl From<Reply> for Response {
     fn from(reply: Reply) -> Self {
         Self::Reply(reply)
     }
 }
 
-impl From<Errno> for Answer {
+impl From<Errno> for Response {
     fn from(errno: Errno) -> Self {
         Self::Reply(Reply::error(errno))
     }

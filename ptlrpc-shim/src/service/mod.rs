@@ -25,6 +25,6 @@ pub use compose::Service;
 pub use config::{Adaptive, ServiceConfig};
 pub use counters::{Counts, Dropped};
 pub use engines::difficult_reply::ReplyDone;
-pub use handler::{Answer, Handler, Reply};
+pub use handler::{Handler, Reply, Response};
 pub use service_request::ServiceRequest;
 pub use targets::{Export, Target, Targets};

@@ -11,7 +11,7 @@ use ptlrpc::lnet::{Nid, Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
 use ptlrpc::request::{Bulk, Direction, Request};
-use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
+use ptlrpc::service::{Handler, Reply, Response, Service, ServiceConfig, ServiceRequest, Targets};
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 use std::num::NonZeroU32;
@@ -69,7 +69,7 @@ impl Counting {
 }
 
 impl Handler for Counting {
-    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Response {
         let number = u64::from_ne_bytes(request.buffer(1).unwrap().try_into().unwrap());
         *self.paths.lock().unwrap().entry((request.source().nid, request.self_nid())).or_default() += 1;
         self.resent.fetch_add(u64::from(request.is_resent()), Ordering::Relaxed);
@@ -78,25 +78,25 @@ impl Handler for Counting {
         match request.opcode() {
             COUNT => {
                 *count += 1;
-                Answer::Reply(Reply::new())
+                Response::Reply(Reply::new())
             }
-            ASK => Answer::Reply(Reply::new().buffer(count.to_ne_bytes())),
+            ASK => Response::Reply(Reply::new().buffer(count.to_ne_bytes())),
             READ => {
                 drop(counts);
                 match request.bulk_put(&Arc::new(Region::copy_of(&pattern(number)))) {
-                    Ok(()) => Answer::Reply(Reply::new()),
-                    Err(_) => Answer::None,
+                    Ok(()) => Response::Reply(Reply::new()),
+                    Err(_) => Response::None,
                 }
             }
             WRITE => {
                 drop(counts);
                 match request.bulk_get(BULK) {
-                    Ok(data) if *data == *pattern(number) => Answer::Reply(Reply::new()),
-                    Ok(_) => Answer::Reply(Reply::error(Errno::Io)),
-                    Err(_) => Answer::None,
+                    Ok(data) if *data == *pattern(number) => Response::Reply(Reply::new()),
+                    Ok(_) => Response::Reply(Reply::error(Errno::Io)),
+                    Err(_) => Response::None,
                 }
             }
-            _ => Answer::Reply(Reply::error(Errno::NotSupported)),
+            _ => Response::Reply(Reply::error(Errno::NotSupported)),
         }
     }
 }

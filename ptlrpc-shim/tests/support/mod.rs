@@ -12,7 +12,7 @@ use ptlrpc::lnet::Node;
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Portal, Service as Protocol};
 use ptlrpc::service::{
-    Answer, Counts, Handler, Reply, Service, ServiceConfig, ServiceRequest, Target, Targets,
+    Counts, Handler, Reply, Response, Service, ServiceConfig, ServiceRequest, Target, Targets,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,8 +31,8 @@ pub struct Server {
 /// A handler that calls a function.
 struct Function<F>(F);
 
-impl<F: Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync> Handler for Function<F> {
-    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+impl<F: Fn(&mut ServiceRequest<'_>) -> Response + Send + Sync> Handler for Function<F> {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Response {
         self.0(request)
     }
 
@@ -42,13 +42,13 @@ impl<F: Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync> Handler for Functio
 }
 
 pub fn handler(
-    function: impl Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync + 'static,
+    function: impl Fn(&mut ServiceRequest<'_>) -> Response + Send + Sync + 'static,
 ) -> Arc<dyn Handler> {
     Arc::new(Function(function))
 }
 
 /// Replies with the buffers of the request.
-pub fn echo(request: &mut ServiceRequest<'_>) -> Answer {
+pub fn echo(request: &mut ServiceRequest<'_>) -> Response {
     let buffers = (1..request.buffer_count()).filter_map(|index| request.buffer(index));
     buffers.fold(Reply::new(), |reply, buffer| reply.buffer(buffer)).into()
 }
@@ -70,7 +70,7 @@ pub fn supported() -> ConnectData {
 impl Server {
     pub fn start(
         config: ServiceConfig,
-        function: impl Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync + 'static,
+        function: impl Fn(&mut ServiceRequest<'_>) -> Response + Send + Sync + 'static,
     ) -> Self {
         let exclusive = exclusive();
         let clock = Arc::<ManualClock>::default();

@@ -6,7 +6,7 @@ use crate::cli;
 use crate::live;
 use crate::output::{STATES, node_lines, state_counts};
 use lnet_selftest::console::call::{BatchInfo, NodeInfo, NodeState};
-use lnet_selftest::console::{Answer, Command, Name};
+use lnet_selftest::console::{Command, Name, Response};
 use std::time::Duration;
 
 /// Numbers by which the states of a batch are printed (lnet-selftest 1).
@@ -69,7 +69,7 @@ pub(super) fn list(it: &cli::ListBatch, cx: &mut Context<'_>) -> Result {
     let Some(batch) = &it.batch else { return list_names(cx, Command::ListBatches, "batches") };
     let batch = name(batch)?;
     let info = match cx.call(Command::ShowBatch { batch: batch.clone() })? {
-        Answer::Batch(info) => info,
+        Response::Batch(info) => info,
         other => return Err(unexpected(&other)),
     };
     if cx.json(&info)? {

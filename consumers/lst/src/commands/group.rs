@@ -4,7 +4,7 @@ use super::{Context, Exit, Failure, Result, name, nids, unexpected};
 use crate::cli;
 use crate::output::{STATES, node_lines, state_counts};
 use lnet_selftest::console::call::{NodeInfo, NodeState, Outcome};
-use lnet_selftest::console::{Answer, Command, Name};
+use lnet_selftest::console::{Command, Name, Response};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -113,7 +113,7 @@ pub(super) fn list(it: &cli::ListGroup, cx: &mut Context<'_>) -> Result {
     for text in &it.groups {
         let group = name(text)?;
         let mut nodes = match cx.call(Command::ShowGroup { group: group.clone() })? {
-            Answer::Nodes(nodes) => nodes,
+            Response::Nodes(nodes) => nodes,
             other => return Err(unexpected(&other)),
         };
         if chosen.is_empty() {
@@ -140,7 +140,7 @@ pub(super) fn list(it: &cli::ListGroup, cx: &mut Context<'_>) -> Result {
 /// Prints names as `1) NAME`, one a line, and their number.
 pub(super) fn list_names(cx: &mut Context<'_>, command: Command, what: &str) -> Result {
     let names = match cx.call(command)? {
-        Answer::Names(names) => names,
+        Response::Names(names) => names,
         other => return Err(unexpected(&other)),
     };
     if !cx.json(&names)? {

@@ -15,7 +15,7 @@ use crate::cli::{self, Format};
 use crate::console::{CallError, Consoles};
 use crate::output;
 use lnet_selftest::console::call::{Call, Outcome, Target};
-use lnet_selftest::console::{Answer, Command, Name, Refusal};
+use lnet_selftest::console::{Command, Name, Refusal, Response};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -125,7 +125,7 @@ impl Context<'_> {
         key.ok_or_else(|| Failure::Usage(format!("LST_SESSION={text}: it takes a number above 0")))
     }
 
-    fn call(&mut self, command: Command) -> Result<Answer> {
+    fn call(&mut self, command: Command) -> Result<Response> {
         let key = self.session_key()?;
         Ok(self.consoles.call(&Call { key, command })?)
     }
@@ -133,7 +133,7 @@ impl Context<'_> {
     /// Calls the console with a command whose answer is the outcome of a transaction.
     pub(crate) fn transact(&mut self, command: Command) -> Result<Outcome> {
         match self.call(command)? {
-            Answer::Outcome(outcome) => Ok(outcome),
+            Response::Outcome(outcome) => Ok(outcome),
             other => Err(unexpected(&other)),
         }
     }
@@ -195,6 +195,6 @@ fn name(text: &str) -> Result<Name> {
     text.parse().map_err(|error: lnet_selftest::console::name::NotAName| Failure::Usage(error.to_string()))
 }
 
-fn unexpected(answer: &Answer) -> Failure {
+fn unexpected(answer: &Response) -> Failure {
     Failure::Usage(format!("the console is of another version: {answer:?}"))
 }

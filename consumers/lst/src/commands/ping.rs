@@ -32,12 +32,12 @@ pub(super) fn ping(it: &cli::Ping, cx: &mut Context<'_>) -> Result {
 fn line(node: &NodeResult) -> String {
     let (name, nid) = match &node.reply {
         RpcResult::Failed(_) => ("Unknown".to_owned(), None),
-        RpcResult::Answered { session, said: Said::Session { name, .. }, .. }
+        RpcResult::Responded { session, said: Said::Session { name, .. }, .. }
             if matches!(node.state, NodeState::Active | NodeState::Busy) =>
         {
             (name.clone(), session.nid)
         }
-        RpcResult::Answered { session, .. } => ("<NULL>".to_owned(), session.nid),
+        RpcResult::Responded { session, .. } => ("<NULL>".to_owned(), session.nid),
     };
     let nid = nid.map_or_else(|| "LNET_NID_ANY".to_owned(), |nid| nid.to_string());
     format!("\t{}: {} [session: {name} id: {nid}]", node.id, node.state.word())

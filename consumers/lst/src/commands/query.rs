@@ -64,8 +64,8 @@ impl Counts {
 fn running(node: &NodeResult) -> Option<bool> {
     match &node.reply {
         RpcResult::Failed(_) => None,
-        RpcResult::Answered { said: Said::Running(active), status: 0, .. } => Some(*active != 0),
-        RpcResult::Answered { .. } => Some(false),
+        RpcResult::Responded { said: Said::Running(active), status: 0, .. } => Some(*active != 0),
+        RpcResult::Responded { .. } => Some(false),
     }
 }
 
@@ -78,9 +78,9 @@ fn is_shown(it: &cli::Query, node: &NodeResult) -> bool {
 
 fn state(node: &NodeResult) -> String {
     match (&node.reply, running(node)) {
-        (RpcResult::Answered { status: 0, .. }, Some(true)) => "Running".to_owned(),
-        (RpcResult::Answered { status: 0, .. }, _) => "Idle".to_owned(),
-        (RpcResult::Answered { status, .. }, _) => error_text(i64::from(*status)),
+        (RpcResult::Responded { status: 0, .. }, Some(true)) => "Running".to_owned(),
+        (RpcResult::Responded { status: 0, .. }, _) => "Idle".to_owned(),
+        (RpcResult::Responded { status, .. }, _) => error_text(i64::from(*status)),
         (RpcResult::Failed(errno), _) => error_text(i64::from(*errno)),
     }
 }

@@ -4,7 +4,7 @@ use super::{Context, Exit, Failure, Result, name, unexpected};
 use crate::cli;
 use lnet_selftest::console::call::{Call, NewSession, SessionInfo};
 use lnet_selftest::console::rpc::KNOWN_FEATURES;
-use lnet_selftest::console::{Answer, Command, Name};
+use lnet_selftest::console::{Command, Name, Response};
 
 pub(super) fn new(it: &cli::NewSession, cx: &mut Context<'_>) -> Result {
     let key = cx.session_key()?;
@@ -25,7 +25,7 @@ pub(super) fn new(it: &cli::NewSession, cx: &mut Context<'_>) -> Result {
 /// Makes the session in the console that there is, or in a new one.
 pub(super) fn begin(cx: &mut Context<'_>, key: u32, new: NewSession) -> Result<SessionInfo> {
     match cx.consoles.call(&Call { key, command: Command::NewSession(new) })? {
-        Answer::Session(info) => Ok(info),
+        Response::Session(info) => Ok(info),
         other => Err(unexpected(&other)),
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn show(cx: &mut Context<'_>) -> Result {
     // This command shows the key, so it works without one.
     let key = cx.session_key().unwrap_or(0);
     let info = match cx.consoles.call(&Call { key, command: Command::ShowSession })? {
-        Answer::Session(info) => info,
+        Response::Session(info) => info,
         other => return Err(unexpected(&other)),
     };
     if !cx.json(&info)? {

@@ -1,6 +1,6 @@
 //! The live view of a batch: bandwidths, RPCs, errors of its nodes, as they change.
 //!
-//! [`model`]: collects the answers of nodes into rows. [`draw`]: draws the rows. This module: the terminal, the time and the
+//! [`model`]: collects the responses of nodes into rows. [`draw`]: draws the rows. This module: the terminal, the time and the
 //! console.
 
 pub mod draw;

@@ -88,8 +88,8 @@ impl Watch {
         self.passed = passed;
         let reply = |running: bool| {
             move |reply: &RpcResult| match reply {
-                RpcResult::Answered { said: Said::Running(active), .. } => running && *active != 0,
-                RpcResult::Answered { .. } => false,
+                RpcResult::Responded { said: Said::Running(active), .. } => running && *active != 0,
+                RpcResult::Responded { .. } => false,
                 RpcResult::Failed(_) => !running,
             }
         };

@@ -24,10 +24,10 @@ pub fn failures(outcome: &Outcome) -> Vec<String> {
         RpcResult::Failed(errno) => {
             Some(format!("{operation} RPC failed on {}: {}", node.id, error_text(errno.into())))
         }
-        RpcResult::Answered { status, .. } if !node.accepted => {
+        RpcResult::Responded { status, .. } if !node.accepted => {
             Some(format!("{operation} failed on {}: {}", node.id, error_text(status.into())))
         }
-        RpcResult::Answered { .. } => None,
+        RpcResult::Responded { .. } => None,
     };
     outcome.nodes.iter().filter_map(line).collect()
 }

@@ -23,7 +23,7 @@ pub enum Command {
     NewSession(NewSession),
     /// Removes the session from all nodes, and ends it.
     EndSession,
-    /// Shows the session: [`Answer::Session`].
+    /// Shows the session: [`Response::Session`].
     ShowSession,
     /// Makes a group without nodes.
     AddGroup {
@@ -61,9 +61,9 @@ pub enum Command {
         /// The group.
         group: Name,
     },
-    /// Lists the groups: [`Answer::Names`].
+    /// Lists the groups: [`Response::Names`].
     ListGroups,
-    /// Shows the nodes of a group: [`Answer::Nodes`].
+    /// Shows the nodes of a group: [`Response::Nodes`].
     ShowGroup {
         /// The group.
         group: Name,
@@ -112,9 +112,9 @@ pub enum Command {
         /// The timeout in seconds.
         timeout: u32,
     },
-    /// Lists the batches: [`Answer::Names`].
+    /// Lists the batches: [`Response::Names`].
     ListBatches,
-    /// Shows a batch: [`Answer::Batch`].
+    /// Shows a batch: [`Response::Batch`].
     ShowBatch {
         /// The batch.
         batch: Name,
@@ -175,7 +175,7 @@ pub enum Target {
 /// The result of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum Response {
     /// The command is done, and has no values to show.
     Done,
     /// The session.
@@ -324,7 +324,7 @@ pub enum RpcResult {
     /// There was no reply; the value is the positive errno.
     Failed(i32),
     /// The node has replied.
-    Answered {
+    Responded {
         /// 0, or the positive number of an error.
         status: u32,
         /// The session that the node has.
@@ -412,7 +412,8 @@ impl Outcome {
 
     /// Returns the number of replies that refuse.
     pub fn refusals(&self) -> usize {
-        let refused = |node: &&NodeResult| matches!(node.reply, RpcResult::Answered { .. }) && !node.accepted;
+        let refused =
+            |node: &&NodeResult| matches!(node.reply, RpcResult::Responded { .. }) && !node.accepted;
         self.nodes.iter().filter(refused).count()
     }
 
@@ -426,7 +427,7 @@ impl NodeResult {
     /// Returns the counters in the reply, if the node was asked for them and sent them.
     pub fn counters(&self) -> Option<&Counters> {
         match &self.reply {
-            RpcResult::Answered { said: Said::Counters(counters), .. } if self.accepted => Some(counters),
+            RpcResult::Responded { said: Said::Counters(counters), .. } if self.accepted => Some(counters),
             _ => None,
         }
     }

@@ -20,7 +20,7 @@ mod state;
 pub mod test_spec;
 mod transaction;
 
-pub use call::{Answer, Call, Command, Counters};
+pub use call::{Call, Command, Counters, Response};
 pub use distribution::Distribution;
 pub use name::Name;
 pub use refusal::Refusal;

@@ -20,7 +20,7 @@ pub(super) struct Node {
     pub(super) timeout: u32,
     /// Time of the node's last reply.
     pub(super) heard: Option<Duration>,
-    /// The pinger waits for an answer of it.
+    /// The pinger waits for a response of it.
     pub(super) is_pinged: bool,
     order: u64,
 }
@@ -84,7 +84,7 @@ impl Nodes {
     }
 
     /// Records that an RPC sent at `since` was given up: the node is down, unless it has replied later.
-    pub(super) fn did_not_answer(&mut self, id: ProcessId, since: Duration) {
+    pub(super) fn did_not_respond(&mut self, id: ProcessId, since: Duration) {
         if let Some(node) = self.get_mut(id)
             && node.heard.is_none_or(|heard| heard < since)
         {
@@ -140,9 +140,9 @@ mod tests {
         let mut nodes = Nodes::default();
         nodes.add(id);
         nodes.heard(5 * SECOND, id, own, own);
-        nodes.did_not_answer(id, 4 * SECOND);
+        nodes.did_not_respond(id, 4 * SECOND);
         assert!(nodes.is_active(id));
-        nodes.did_not_answer(id, 6 * SECOND);
+        nodes.did_not_respond(id, 6 * SECOND);
         assert_eq!(nodes.state(id), NodeState::Down);
     }
 

@@ -1,8 +1,8 @@
 //! The Unix socket by which `lst` reaches a console: one JSON value a line in each direction, one command a connection. A
 //! client that
-//! closes its connection before the answer has come interrupts the command.
+//! closes its connection before the response has come interrupts the command.
 
-use super::call::{Answer, Call};
+use super::call::{Call, Response};
 use super::host::ConsoleHost;
 use super::refusal::Refusal;
 use lnet_log::{LogClass, write_line};
@@ -22,7 +22,7 @@ pub const SUFFIX: &str = ".lst";
 
 /// The most bytes of a command.
 const MAX_CALL: u64 = 16 << 20;
-/// The most bytes of an answer.
+/// The most bytes of a response.
 const MAX_ANSWER: u64 = 256 << 20;
 /// The pause before the next connection is accepted, after one could not be for want of descriptors or memory.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -92,14 +92,14 @@ fn serve(stream: UnixStream, host: &Arc<ConsoleHost>) -> io::Result<()> {
         let _ = (&watched).read(&mut [0]);
         watcher.interrupt(id);
     })?;
-    // A console that has ended sends no answer, like one that does not exist.
+    // A console that has ended sends no response, like one that does not exist.
     let sent = pending.answer.recv().map_or(Ok(()), |answer| write(&stream, &answer));
     stream.shutdown(std::net::Shutdown::Both)?;
     sent
 }
 
-/// Gives the console at a path a command, and waits for its answer.
-pub fn call(path: &Path, call: &Call) -> io::Result<Result<Answer, Refusal>> {
+/// Gives the console at a path a command, and waits for its response.
+pub fn call(path: &Path, call: &Call) -> io::Result<Result<Response, Refusal>> {
     let stream = connect_unix(path)?;
     write(&stream, call)?;
     read(&stream, MAX_ANSWER)

@@ -92,7 +92,7 @@ impl Transaction {
                     reply.status = self.features_fit(reply.features, fixed);
                 }
                 let RpcReply { status, session, said, .. } = reply;
-                (RpcResult::Answered { status, session, said }, self.accepts(status))
+                (RpcResult::Responded { status, session, said }, self.accepts(status))
             }
         };
         if let Some((_, row)) = self.pending.remove(&rpc).and_then(|at| self.rows.get_mut(at)) {
@@ -136,7 +136,7 @@ impl Transaction {
             if let Some((node, row)) = self.rows.get_mut(*at) {
                 *row = Some((RpcResult::Failed(errno), false));
                 if telling {
-                    nodes.did_not_answer(*node, self.started);
+                    nodes.did_not_respond(*node, self.started);
                 }
             }
         }

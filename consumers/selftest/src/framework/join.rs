@@ -9,6 +9,6 @@ pub trait JoinHandler: Send + Sync {
     fn join(&self, request: &JoinRequest, features: Features, from: ProcessId) -> (JoinReply, Features);
 }
 
-/// The answer where there is no console.
+/// The response where there is no console.
 pub(crate) const NO_CONSOLE: JoinReply =
     JoinReply { status: Status::NO_SESSION, session: None, timeout: 0, name: Name::EMPTY };

@@ -1,4 +1,4 @@
-//! The interface between the RPC engine and the services that answer requests.
+//! The interface between the RPC engine and the services that respond to requests.
 
 use crate::wire::{Features, IncomingRequest, Message, Reply};
 use lnet_api::{Nid, ProcessId, Region};

@@ -3,7 +3,7 @@
 use super::desk::{Desk, Mood};
 use super::support::*;
 use lnet_selftest::console::call::{AddTest, BatchInfo, RpcResult, Said};
-use lnet_selftest::console::{Answer, Command, Refusal, RpcBody};
+use lnet_selftest::console::{Command, Refusal, Response, RpcBody};
 
 fn with_groups() -> Desk {
     let mut desk = with_session(&[ONE, TWO, THREE]);
@@ -13,15 +13,15 @@ fn with_groups() -> Desk {
     desk
 }
 
-fn add(desk: &mut Desk, test: AddTest) -> Result<Answer, Refusal> {
+fn add(desk: &mut Desk, test: AddTest) -> Result<Response, Refusal> {
     desk.call(KEY, Command::AddTest(test))
 }
 
-fn run(desk: &mut Desk) -> Result<Answer, Refusal> {
+fn run(desk: &mut Desk) -> Result<Response, Refusal> {
     desk.call(KEY, Command::RunBatch { batch: name("batch"), timeout: 0 })
 }
 
-fn stop(desk: &mut Desk) -> Result<Answer, Refusal> {
+fn stop(desk: &mut Desk) -> Result<Response, Refusal> {
     desk.call(KEY, Command::StopBatch { batch: name("batch"), force: false })
 }
 
@@ -29,7 +29,7 @@ fn query(desk: &mut Desk, test: u32) -> Vec<u32> {
     let command = Command::QueryBatch { batch: name("batch"), test, timeout: 5 };
     let outcome = outcome(desk.call(KEY, command));
     let running = |reply: &RpcResult| match reply {
-        RpcResult::Answered { said: Said::Running(active), .. } => *active,
+        RpcResult::Responded { said: Said::Running(active), .. } => *active,
         other => panic!("{other:?}"),
     };
     outcome.nodes.iter().map(|node| running(&node.reply)).collect()
@@ -37,7 +37,7 @@ fn query(desk: &mut Desk, test: u32) -> Vec<u32> {
 
 fn shown(desk: &mut Desk) -> BatchInfo {
     match desk.call(KEY, Command::ShowBatch { batch: name("batch") }) {
-        Ok(Answer::Batch(info)) => info,
+        Ok(Response::Batch(info)) => info,
         other => panic!("{other:?}"),
     }
 }

@@ -1,11 +1,11 @@
-//! A console with commands, and nodes that answer it as lnet-selftest 5 says: all in memory, with a clock that only advances
+//! A console with commands, and nodes that respond to it as lnet-selftest 5 says: all in memory, with a clock that only advances
 //! while a command waits.
 #![allow(dead_code, reason = "not all of it in every test")]
 
 use lnet_selftest::console::call::{Said, SessionNumber};
 use lnet_selftest::console::rpc::{BatchNumber, KNOWN_FEATURES};
 use lnet_selftest::console::{
-    Action, Answer, Call, Command, CommandId, Console, Counters, Refusal, RpcBody, RpcId, RpcReply,
+    Action, Call, Command, CommandId, Console, Counters, Refusal, Response, RpcBody, RpcId, RpcReply,
     RpcRequest,
 };
 use lnet_wire::Nid;
@@ -23,7 +23,7 @@ pub struct Desk {
     pub aborted: Vec<RpcId>,
     pub has_ended: bool,
     last: u64,
-    answers: HashMap<CommandId, Result<Answer, Refusal>>,
+    answers: HashMap<CommandId, Result<Response, Refusal>>,
 }
 
 /// A node.
@@ -63,7 +63,7 @@ struct Instance {
 }
 
 impl Desk {
-    /// A console with nodes that answer every request.
+    /// A console with nodes that respond to every request.
     pub fn new(nids: &[&str]) -> Self {
         let mut console = Console::default();
         console.set_own_nid(Some("10.99.0.11@tcp".parse().unwrap()));
@@ -84,11 +84,11 @@ impl Desk {
         self.nodes.get_mut(&nid.parse().unwrap()).unwrap()
     }
 
-    /// Gives a command and waits for the answer.
-    pub fn call(&mut self, key: u32, command: Command) -> Result<Answer, Refusal> {
+    /// Gives a command and waits for the response.
+    pub fn call(&mut self, key: u32, command: Command) -> Result<Response, Refusal> {
         let id = self.begin(key, command);
         loop {
-            if let Some(answer) = self.answer_of(id) {
+            if let Some(answer) = self.response_of(id) {
                 return answer;
             }
             let next = self.console.next_time().expect("an answer");
@@ -105,7 +105,7 @@ impl Desk {
         id
     }
 
-    pub fn answer_of(&mut self, id: CommandId) -> Option<Result<Answer, Refusal>> {
+    pub fn response_of(&mut self, id: CommandId) -> Option<Result<Response, Refusal>> {
         self.answers.remove(&id)
     }
 
@@ -136,7 +136,7 @@ impl Desk {
                     }
                 }
                 Action::Abort(id) => self.aborted.push(id),
-                Action::Answer(id, answer) => drop(self.answers.insert(id, *answer)),
+                Action::Response(id, answer) => drop(self.answers.insert(id, *answer)),
                 Action::Ended => self.has_ended = true,
             }
         }

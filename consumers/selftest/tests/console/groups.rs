@@ -3,7 +3,7 @@
 use super::desk::Mood;
 use super::support::*;
 use lnet_selftest::console::call::{NodeState, Target};
-use lnet_selftest::console::{Answer, Command, Refusal, RpcBody};
+use lnet_selftest::console::{Command, Refusal, Response, RpcBody};
 
 #[test]
 fn nodes_that_are_added_get_the_session_and_those_that_have_it_are_not_asked_again() {
@@ -74,7 +74,7 @@ fn cleaning_asks_nobody_and_an_emptied_group_disappears() {
     desk.call(KEY, clean(&[NodeState::Busy, NodeState::Down])).unwrap();
     assert_eq!(nodes(&mut desk, "a"), [NodeState::Active]);
     desk.call(KEY, clean(&[NodeState::Active])).unwrap();
-    assert_eq!(desk.call(KEY, Command::ListGroups), Ok(Answer::Names(Vec::new())));
+    assert_eq!(desk.call(KEY, Command::ListGroups), Ok(Response::Names(Vec::new())));
     assert!(desk.sent.is_empty());
 }
 
@@ -91,7 +91,7 @@ fn a_node_that_leaves_gives_the_session_up_unless_it_is_in_another_group() {
         (desk.sent[0].to.nid.to_string(), &desk.sent[0].body),
         (ONE.to_owned(), &RpcBody::RemoveSession)
     );
-    assert_eq!(desk.call(KEY, Command::ListGroups), Ok(Answer::Names(vec![name("b")])));
+    assert_eq!(desk.call(KEY, Command::ListGroups), Ok(Response::Names(vec![name("b")])));
     let target = Target::Nodes(vec![ONE.parse().unwrap()]);
     let unknown = desk.call(KEY, Command::Stat { target, timeout: 5 });
     assert!(matches!(unknown, Err(Refusal::NotFound(..))), "{unknown:?}");
@@ -116,7 +116,7 @@ fn two_commands_do_not_change_the_same_group_at_once_and_questions_may_be_asked(
     }
     assert_eq!(nodes(&mut desk, "a").len(), 2);
     desk.pass(std::time::Duration::from_secs(30));
-    assert!(desk.answer_of(adding).is_some());
+    assert!(desk.response_of(adding).is_some());
 }
 
 #[test]

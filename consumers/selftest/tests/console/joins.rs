@@ -3,7 +3,7 @@
 use super::desk::Desk;
 use super::support::*;
 use lnet_selftest::console::call::{NodeState, SessionNumber};
-use lnet_selftest::console::{Answer, Command, JoinReply, RpcBody};
+use lnet_selftest::console::{Command, JoinReply, Response, RpcBody};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -12,7 +12,7 @@ const FEATURES: u32 = 1;
 
 fn number(desk: &mut Desk) -> SessionNumber {
     match desk.call(KEY, Command::ShowSession) {
-        Ok(Answer::Session(info)) => info.id,
+        Ok(Response::Session(info)) => info.id,
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn a_node_that_wants_to_join_is_taken_or_told_why_not() {
     }
     // Refused requests have made no group.
     let groups = ["cli", "srv", "new", "any"].map(name).to_vec();
-    assert_eq!(desk.call(KEY, Command::ListGroups), Ok(Answer::Names(groups)));
+    assert_eq!(desk.call(KEY, Command::ListGroups), Ok(Response::Names(groups)));
     assert_eq!(nodes(&mut desk, "srv"), [NodeState::Active]);
     for group in ["new", "any"] {
         assert_eq!(nodes(&mut desk, group), [NodeState::Active], "{group}");
@@ -69,7 +69,7 @@ fn without_a_session_or_while_it_ends_nobody_joins() {
     let ending = desk.begin(KEY, Command::EndSession);
     assert_eq!(join(&mut desk, TWO, SessionNumber::NONE, "new", FEATURES), none);
     desk.pass(30 * SECOND);
-    assert_eq!(desk.answer_of(ending), Some(Ok(Answer::Done)));
+    assert_eq!(desk.response_of(ending), Some(Ok(Response::Done)));
 }
 
 /// Fails if a node that joined is not pinged at half of the session's timeout, which is the console's for it.

@@ -3,7 +3,7 @@
 use super::desk::{Desk, Mood};
 use super::support::*;
 use lnet_selftest::console::call::{NodeState, RpcResult, Said, SessionNumber};
-use lnet_selftest::console::{Answer, Command, Refusal, RpcBody};
+use lnet_selftest::console::{Command, Refusal, Response, RpcBody};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ fn without_a_session_every_command_but_new_session_is_refused() {
 fn a_command_needs_the_key_of_the_session_and_showing_it_does_not() {
     let mut desk = with_session(&[ONE]);
     assert_eq!(desk.call(KEY + 1, Command::ListGroups), Err(Refusal::WrongKey));
-    let Ok(Answer::Session(info)) = desk.call(0, Command::ShowSession) else { panic!() };
+    let Ok(Response::Session(info)) = desk.call(0, Command::ShowSession) else { panic!() };
     assert_eq!((info.key, info.idle_timeout, info.features), (KEY, 300, 1));
     assert_eq!(info.id, SessionNumber { nid: Some(ONE.parse().unwrap()), stamp: 212_198 });
 }
@@ -30,11 +30,11 @@ fn a_second_session_is_refused_unless_it_is_forced_which_ends_the_first_one_ever
     let mut desk = with_session(&[ONE, TWO]);
     add_group(&mut desk, "all", &[ONE, TWO]);
     assert!(matches!(desk.call(7, new_session(false)), Err(Refusal::Exists(..))));
-    let Ok(Answer::Session(info)) = desk.call(7, new_session(true)) else { panic!() };
+    let Ok(Response::Session(info)) = desk.call(7, new_session(true)) else { panic!() };
     assert!(info.force && info.key == 7 && info.id.stamp > 212_198);
     assert!(desk.nodes.values().all(|node| node.session.is_none()));
     assert_eq!(desk.call(KEY, Command::ListGroups), Err(Refusal::WrongKey));
-    assert_eq!(desk.call(7, Command::ListGroups), Ok(Answer::Names(Vec::new())));
+    assert_eq!(desk.call(7, Command::ListGroups), Ok(Response::Names(Vec::new())));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn ending_asks_active_nodes_only_and_does_not_mind_errors() {
     add_group(&mut desk, "all", &[ONE, TWO, THREE]);
     desk.node(THREE).is = Mood::Unresponsive;
     desk.sent.clear();
-    assert_eq!(desk.call(KEY, Command::EndSession), Ok(Answer::Done));
+    assert_eq!(desk.call(KEY, Command::EndSession), Ok(Response::Done));
     let asked: Vec<_> = desk.sent.iter().map(|it| (it.to.nid.to_string(), it.body.clone())).collect();
     let removal = |nid: &str| (nid.to_owned(), RpcBody::RemoveSession);
     assert_eq!(asked, [removal(ONE), removal(THREE)]);
@@ -68,9 +68,9 @@ fn commands_that_wait_end_when_the_session_ends() {
     let ending = desk.begin(KEY, Command::EndSession);
     assert_eq!(desk.call(KEY, Command::ListGroups), Err(Refusal::ShuttingDown));
     desk.pass(30 * SECOND);
-    assert_eq!(desk.answer_of(ending), Some(Ok(Answer::Done)));
+    assert_eq!(desk.response_of(ending), Some(Ok(Response::Done)));
     // Both have waited for the same time, and the question has the shorter timeout.
-    assert!(desk.answer_of(waiting).is_some());
+    assert!(desk.response_of(waiting).is_some());
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_session_without_commands_ends_and_nodes_are_told() {
     let mut desk = with_session(&[ONE]);
     add_group(&mut desk, "all", &[ONE]);
     desk.pass(290 * SECOND);
-    assert_eq!(desk.call(KEY, Command::ListBatches), Ok(Answer::Names(vec![name("batch")])));
+    assert_eq!(desk.call(KEY, Command::ListBatches), Ok(Response::Names(vec![name("batch")])));
     desk.pass(299 * SECOND);
     assert!(!desk.has_ended);
     desk.pass(10 * SECOND);
@@ -138,7 +138,7 @@ fn a_ping_tells_the_session_of_every_node_and_learns_its_state() {
     let asked = outcome(desk.call(KEY, ping_session(5)));
     let states: Vec<_> = asked.nodes.iter().map(|node| node.state).collect();
     assert_eq!(states, [NodeState::Active, NodeState::Busy, NodeState::Unknown]);
-    let RpcResult::Answered { said: Said::Session { name, .. }, .. } = &asked.nodes[1].reply else {
+    let RpcResult::Responded { said: Said::Session { name, .. }, .. } = &asked.nodes[1].reply else {
         panic!()
     };
     assert_eq!(name, "other");
@@ -153,6 +153,6 @@ fn an_interrupted_command_gives_its_rpcs_up() {
     let asked = desk.begin(KEY, ping_session(30));
     desk.interrupt(asked);
     assert_eq!(desk.aborted.len(), 1);
-    assert_eq!(results(&outcome(desk.answer_of(asked).unwrap())), [-libc::EINTR]);
+    assert_eq!(results(&outcome(desk.response_of(asked).unwrap())), [-libc::EINTR]);
     assert_eq!(nodes(&mut desk, "all"), [NodeState::Active]);
 }

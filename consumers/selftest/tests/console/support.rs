@@ -2,7 +2,7 @@
 
 use super::desk::Desk;
 use lnet_selftest::console::call::{AddTest, NewSession, NodeInfo, NodeState, Outcome, RpcResult, Target};
-use lnet_selftest::console::{Answer, Command, Name, Refusal, TestSpec};
+use lnet_selftest::console::{Command, Name, Refusal, Response, TestSpec};
 
 pub const KEY: u32 = 42;
 pub const ONE: &str = "10.99.0.11@tcp";
@@ -42,16 +42,16 @@ pub fn test(from: &str, to: &str) -> AddTest {
     }
 }
 
-pub fn outcome(answer: Result<Answer, Refusal>) -> Outcome {
+pub fn outcome(answer: Result<Response, Refusal>) -> Outcome {
     match answer {
-        Ok(Answer::Outcome(outcome)) => outcome,
+        Ok(Response::Outcome(outcome)) => outcome,
         other => panic!("{other:?}"),
     }
 }
 
 pub fn nodes(desk: &mut Desk, group: &str) -> Vec<NodeState> {
     match desk.call(KEY, Command::ShowGroup { group: name(group) }) {
-        Ok(Answer::Nodes(nodes)) => nodes.iter().map(|NodeInfo { state, .. }| *state).collect(),
+        Ok(Response::Nodes(nodes)) => nodes.iter().map(|NodeInfo { state, .. }| *state).collect(),
         other => panic!("{other:?}"),
     }
 }
@@ -64,7 +64,7 @@ pub fn ping_session(timeout: u32) -> Command {
 pub fn results(outcome: &Outcome) -> Vec<i32> {
     let number = |reply: &RpcResult| match reply {
         RpcResult::Failed(errno) => -errno,
-        RpcResult::Answered { status, .. } => *status as i32,
+        RpcResult::Responded { status, .. } => *status as i32,
     };
     outcome.nodes.iter().map(|node| number(&node.reply)).collect()
 }

@@ -17,7 +17,7 @@ use crate::types::{
     libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_process_id,
 };
 use lnet_core::Errno;
-use lnet_dlc::request::{self, Discovered, DistanceAnswer, LnetStats};
+use lnet_dlc::request::{self, Discovered, DistanceResponse, LnetStats};
 use lnet_dlc::{Backend, Request};
 use lnet_node::PingRequest;
 use lnet_wire::{Features, Nid, Pid, ProcessId};
@@ -193,7 +193,7 @@ fn notify_router(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(),
 /// Stores the distance. If there is no path, that is the result and not an error.
 fn distance(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let nid = Nid::from_u64(data.ioc_nid).ok_or(Errno::HostUnreachable);
-    match nid.and_then(|nid| node.ask::<DistanceAnswer>(Request::LnetDist(nid))) {
+    match nid.and_then(|nid| node.ask::<DistanceResponse>(Request::LnetDist(nid))) {
         Ok(distance) => {
             data.ioc_nid = nid_to_c(Some(distance.source));
             data.ioc_u32[0] = distance.hops;
@@ -246,13 +246,13 @@ fn discover(node: &dyn Backend, data: &mut lnet_ioctl_ping_data) -> Result<(), E
 }
 
 /// The result of a ping.
-struct Answer {
+struct Response {
     ids: Vec<lnet_process_id>,
     multi_rail: bool,
 }
 
 /// Pings a node; with a negative number of milliseconds it waits without limit.
-fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, Errno> {
+fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Response, Errno> {
     let timeout = u64::try_from(milliseconds as i32).ok().map(Duration::from_millis);
     if timeout.is_some_and(|timeout| timeout > PING_MAX) || !(1..=PING_MAX_IDS).contains(&room) {
         return Err(Errno::Invalid);
@@ -264,7 +264,7 @@ fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, 
     let nids = std::iter::once(Nid::LOOPBACK).chain(info.entries.iter().map(|entry| entry.nid));
     // A NID that does not fit into C's eight bytes is left out.
     let ids = nids.filter_map(|nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: info.pid.0 }));
-    Ok(Answer { ids: ids.collect(), multi_rail: info.features.contains(Features::MULTI_RAIL) })
+    Ok(Response { ids: ids.collect(), multi_rail: info.features.contains(Features::MULTI_RAIL) })
 }
 
 /// Stores as many ids as there is space for; returns the number of all.

@@ -165,7 +165,7 @@ impl Admin<'_> {
 
     /// Whether the gateway of a route has responded to its last check, or has not been checked yet; `None` for a peer that
     /// is no gateway.
-    pub fn gateway_answers(&self, peer: &Peer) -> Option<bool> {
+    pub fn gateway_responds(&self, peer: &Peer) -> Option<bool> {
         self.is_gateway(peer).then(|| !peer.discovery.has_failed())
     }
 
@@ -179,7 +179,7 @@ impl Admin<'_> {
         let is_alive = |answers: bool| {
             answers && !peer_ni.is_reported_down() && peer_ni.health() >= least_health && is_reached()
         };
-        self.gateway_answers(peer).map(is_alive)
+        self.gateway_responds(peer).map(is_alive)
     }
 
     /// Adds a route, and the gateway as a peer if it is unknown (RT-1).

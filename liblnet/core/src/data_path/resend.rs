@@ -121,13 +121,13 @@ impl DataPath {
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == destination => Arc::clone(peer_ni),
-            _ => self.answered_peer_ni(destination)?,
+            _ => self.responding_peer_ni(destination)?,
         };
         self.choose_again(message, &peer_ni)
     }
 
     /// The peer NI that a response goes to. A node behind a gateway may be unknown: its request came from the gateway's NID.
-    fn answered_peer_ni(&self, nid: Nid) -> Result<Arc<PeerNi>, Errno> {
+    fn responding_peer_ni(&self, nid: Nid) -> Result<Arc<PeerNi>, Errno> {
         if let Some(known) = self.topology.peer_ni(nid) {
             return Ok(known);
         }

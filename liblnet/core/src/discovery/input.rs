@@ -35,7 +35,7 @@ pub(crate) enum Input {
     /// The received ping information has been merged, as far as possible.
     Merged,
     /// The REPLY that was attributed to the peer came from another peer.
-    AnsweredByAnother,
+    AnotherResponded,
     /// The received ping information, with this sequence number, is older than that received from another NID of the
     /// peer.
     StaleReply(u32),

@@ -67,7 +67,7 @@ impl Discovery {
             // The REPLY came from another peer, by a NID that `peer` has lost: nothing was received from `peer`
             // itself.
             if topology.peer_of(&peer.discovery).is_some() {
-                return self.handle_input(&peer.discovery, Input::AnsweredByAnother);
+                return self.handle_input(&peer.discovery, Input::AnotherResponded);
             }
         }
         self.handle_input(&peer.discovery, Input::Merged);

@@ -238,9 +238,9 @@ impl Run<'_> {
     ) {
         let parked = self.discovery.unpark(state);
         let may_be_there = may_be_there(topology, state);
-        let may_answer = may_be_there || matches!(errno, Errno::TimedOut | Errno::ConnectionReset);
+        let may_respond = may_be_there || matches!(errno, Errno::TimedOut | Errno::ConnectionReset);
         let now = env.now();
-        let waits_on = |request: &SendRequest| may_answer && now < waits_until(request);
+        let waits_on = |request: &SendRequest| may_respond && now < waits_until(request);
         let keeps_waiting = parked.iter().any(waits_on);
         if let Some(failure) = state.with(|inner| inner.failure).filter(|_| is_news || !parked.is_empty()) {
             let consequence = match (parked.is_empty(), keeps_waiting, may_be_there) {

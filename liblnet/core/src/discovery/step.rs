@@ -206,7 +206,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
             peer.clear(Flag::NIDS_UPTODATE);
             queue(peer)
         }
-        Input::AnsweredByAnother => {
+        Input::AnotherResponded => {
             (peer.peer_sequence, peer.peer_list) = (0, None);
             peer.clear(Flag::NIDS_UPTODATE);
             bad_reply(peer);

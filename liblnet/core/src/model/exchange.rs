@@ -11,7 +11,7 @@ pub(crate) enum Exchange {
     /// A message was sent to the peer NI, and nothing has arrived from it.
     Sent,
     /// A message has arrived from the peer NI.
-    Answered,
+    Responded,
 }
 
 /// An [`Exchange`] that every message to and from the peer NI reads, and few change.
@@ -23,7 +23,7 @@ impl ExchangeCell {
         match self.0.load(Ordering::Relaxed) {
             0 => Exchange::None,
             1 => Exchange::Sent,
-            _ => Exchange::Answered,
+            _ => Exchange::Responded,
         }
     }
 

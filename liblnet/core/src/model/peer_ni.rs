@@ -311,7 +311,7 @@ impl PeerNi {
 
     /// Whether anything has ever arrived from the peer NI.
     pub(crate) fn was_heard(&self) -> bool {
-        self.exchange() == Exchange::Answered
+        self.exchange() == Exchange::Responded
     }
 
     /// The state of the exchange of messages with the peer NI.
@@ -327,7 +327,7 @@ impl PeerNi {
     /// Records that something has arrived from the peer NI, so its recovery pings start again (HE-52). Returns whether the
     /// next one comes sooner.
     pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
-        self.exchange.advance(Exchange::Answered);
+        self.exchange.advance(Exchange::Responded);
         self.recovery_state.heard(now)
     }
 

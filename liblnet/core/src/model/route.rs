@@ -51,7 +51,7 @@ pub enum RouteState {
     /// On one of the two nets the health of the gateway's interfaces is below the sensitivity. Used if no route is up.
     Unhealthy,
     /// The gateway did not respond to the last ping. Used if there is no better route.
-    NoAnswer,
+    NoResponse,
     /// The gateway reports that it does not forward, or that it has no working interface on the net of the route. Not used.
     Excluded,
 }
@@ -114,7 +114,7 @@ impl ActiveRoute {
             None => u32::MAX,
         };
         if gateway.discovery.has_failed() {
-            return RouteState::NoAnswer;
+            return RouteState::NoResponse;
         }
         let near_health = gateway.nets.iter().filter(|net| is_local(net.id)).map(health).max().unwrap_or(0);
         match near_health.min(far_health) >= terms.least_health {

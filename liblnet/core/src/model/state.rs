@@ -68,7 +68,7 @@ impl PeerNiState {
             _ if usable_health < MAX_HEALTH => Self::Failed,
             Exchange::None => Self::Created,
             Exchange::Sent => Self::Activating,
-            Exchange::Answered => Self::Connected,
+            Exchange::Responded => Self::Connected,
         }
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     /// dbg-030: fails if one of these transitions leads to another state; each row is one.
     #[test]
     fn a_peer_ni_goes_from_created_over_activating_to_connected_and_through_failed_back_to_where_it_was() {
-        use Exchange::{Answered, Sent};
+        use Exchange::{Responded, Sent};
         let table = [
             (None, MAX_HEALTH, PeerNiState::Created),
             (None, 900, PeerNiState::Failed),
@@ -110,7 +110,7 @@ mod tests {
             (Some(Sent), MAX_HEALTH, PeerNiState::Activating),
             (None, 0, PeerNiState::Failed),
             (None, MAX_HEALTH, PeerNiState::Activating),
-            (Some(Answered), 999, PeerNiState::Failed),
+            (Some(Responded), 999, PeerNiState::Failed),
             (None, MAX_HEALTH, PeerNiState::Connected),
             (Some(Sent), MAX_HEALTH, PeerNiState::Connected),
             (None, 0, PeerNiState::Failed),

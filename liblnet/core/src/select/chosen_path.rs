@@ -121,7 +121,7 @@ impl ChosenPath {
 
     /// Whether the path is dead: no message gets through on it, as far as is known.
     pub fn is_dead(&self) -> bool {
-        self.routed.as_ref().is_some_and(|routed| routed.state >= RouteState::NoAnswer)
+        self.routed.as_ref().is_some_and(|routed| routed.state >= RouteState::NoResponse)
             || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
     }
 

@@ -217,8 +217,8 @@ candidate! {
     or routed (peer_net: &PeerNet, peer_health: u32, hop: &Hop, by: &GatewayCandidate)
     explained (its, best) {
         /// Whether the gateway did not respond; a lower health, which is only one of several, comes later.
-        no_answer: bool {
-            common: false, routed: by.route_state >= RouteState::NoAnswer, better: Lower,
+        no_response: bool {
+            common: false, routed: by.route_state >= RouteState::NoResponse, better: Lower,
             because: RouteState, shows: nothing
         }
         /// Whether all local NIs on the net have a fatal error.
@@ -411,7 +411,7 @@ impl GatewayCandidate {
 /// The reason for which no message gets through by a gateway, as far as is known.
 fn why_dead(route_state: RouteState, path_state: PathState) -> Option<Criterion> {
     match (route_state, path_state) {
-        (RouteState::NoAnswer | RouteState::Excluded, _) => Some(Criterion::RouteState),
+        (RouteState::NoResponse | RouteState::Excluded, _) => Some(Criterion::RouteState),
         (_, PathState::Unresponsive | PathState::Failed) => Some(Criterion::Unresponsive),
         _ => None,
     }

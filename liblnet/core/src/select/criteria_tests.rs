@@ -90,7 +90,7 @@ impl AnyValue for PathState {
 
 impl AnyValue for RouteState {
     fn any(seed: u64) -> Self {
-        let all = [Self::Up, Self::Unhealthy, Self::NoAnswer, Self::Excluded];
+        let all = [Self::Up, Self::Unhealthy, Self::NoResponse, Self::Excluded];
         all[(seed % all.len() as u64) as usize]
     }
 }
@@ -358,7 +358,12 @@ fn nets_are_compared_by_unresponsiveness_health_of_both_sides_priority_and_use()
         ..Listed::lowest()
     };
     let table: &[Case<NetCandidate>] = &[
-        (|its| its.no_answer = true, |its| its.no_answer = false, Criterion::RouteState, "its route is down"),
+        (
+            |its| its.no_response = true,
+            |its| its.no_response = false,
+            Criterion::RouteState,
+            "its route is down",
+        ),
         (
             |its| its.fatal = true,
             |its| its.fatal = false,
@@ -384,7 +389,7 @@ fn nets_are_compared_by_unresponsiveness_health_of_both_sides_priority_and_use()
             "lower health: 899, the chosen one has 900",
         ),
         (
-            |its| its.route_state = RouteState::NoAnswer,
+            |its| its.route_state = RouteState::NoResponse,
             |its| its.route_state = RouteState::Up,
             Criterion::RouteState,
             "its route is down",
@@ -451,7 +456,7 @@ fn a_net_is_as_healthy_as_another_if_no_criterion_of_health_speaks_against_it() 
         (NetCandidate { peer_health: 899, ..base }, false),
         (NetCandidate { local_health: 899, ..base }, false),
         (NetCandidate { route_state: RouteState::Unhealthy, ..base }, false),
-        (NetCandidate { no_answer: true, ..base }, false),
+        (NetCandidate { no_response: true, ..base }, false),
         (NetCandidate { path_state: PathState::Unproven, ..base }, false),
         (NetCandidate { path_state: PathState::Late, ..base }, false),
         (NetCandidate { fatal: true, ..base }, false),
@@ -494,7 +499,7 @@ fn gateways_are_compared_by_state_health_of_both_ends_rules_priority_hops_bytes_
             "nothing gets through over it",
         ),
         (
-            |its| its.route_state = RouteState::NoAnswer,
+            |its| its.route_state = RouteState::NoResponse,
             |its| its.route_state = RouteState::Up,
             Criterion::RouteState,
             "its route is down",

@@ -84,7 +84,8 @@ pub(crate) fn is_route_up(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms)
 /// Whether a message by this route gets through to its gateway, as far as is known: the route may be used although others
 /// come before it.
 pub(crate) fn is_route_usable(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> bool {
-    route_state(route, nets, terms) < RouteState::NoAnswer && has_usable_path(nets, &route.gateway.peer_now())
+    route_state(route, nets, terms) < RouteState::NoResponse
+        && has_usable_path(nets, &route.gateway.peer_now())
 }
 
 /// Whether a route to `net` over another gateway than this one is up.

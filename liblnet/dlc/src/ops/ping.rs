@@ -5,7 +5,7 @@ use super::error_text::{error_text, is_down};
 use crate::host_names::Names;
 use crate::ranges::PING_TIMEOUT_MS;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, PingAnswer, Request};
+use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, PingResponse, Request};
 use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, Nid, ProcessId};
 
@@ -33,7 +33,7 @@ pub fn ping(
     let timeout_ms = PING_TIMEOUT_MS.count(timeout_ms.into()).unwrap_or(longest);
     let ask = |target| {
         let ping = Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS };
-        let answer: PingAnswer =
+        let answer: PingResponse =
             backend.ask(Request::PingPeer(ping)).map_err(|errno| cause(backend, errno, LONGER_TIMEOUT))?;
         Ok(to_value(&answer))
     };
@@ -153,7 +153,7 @@ fn timed_out(what: &str, more_time: &str) -> String {
     format!("{what}; is the node up, and LNet on it, and {more_time}")
 }
 
-fn to_value(answer: &PingAnswer) -> Value {
+fn to_value(answer: &PingResponse) -> Value {
     let nids = answer.nids.iter().filter(|nid| !nid.is_loopback());
     Value::map()
         .with("primary nid", answer.primary.to_string())
@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn answer(primary: &str) -> Result<Reply, Errno> {
-        Ok(Reply::Ping(PingAnswer {
+        Ok(Reply::Ping(PingResponse {
             primary: nid(primary),
             pid: 12345,
             multi_rail: false,
@@ -274,7 +274,7 @@ manage:
         let request =
             |target: &str| Discover { target: target.parse().unwrap(), force: false, max_nids: 1024 };
         let found = Discovered::Found {
-            answer: PingAnswer {
+            answer: PingResponse {
                 primary: nid("10.99.0.12@tcp"),
                 pid: 12345,
                 multi_rail: true,

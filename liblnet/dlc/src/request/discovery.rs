@@ -1,6 +1,6 @@
 //! Discovery: requests, results, and the differences that it finds.
 
-use super::PingAnswer;
+use super::PingResponse;
 use lnet_wire::{Errno, Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum Discovered {
     /// The node has responded.
     Found {
         /// The peer as this node knows it after the discovery.
-        answer: PingAnswer,
+        answer: PingResponse,
         /// Differences between the peer's ping information and what is known of the peer, which were not merged.
         #[serde(default)]
         differences: Vec<Difference>,

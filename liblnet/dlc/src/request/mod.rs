@@ -23,7 +23,7 @@ pub use local_ni::{
 };
 pub use peer::{
     AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Ping,
-    PingAnswer, SetPeerState,
+    PingResponse, SetPeerState,
 };
 pub use policy::{AddUdsp, AppliedUdsp, DelSameUdsp, GivenByUdsp, Udsp, UdspAction, UdspPartner};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
@@ -209,7 +209,7 @@ pub struct NodeInfo {
 
 /// The distance of a NID from this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DistanceAnswer {
+pub struct DistanceResponse {
     /// 0: a NID of this node. 1: on a net of this node. More: the hops of the shortest route, plus 1.
     pub hops: u32,
     /// The NID of this node from which messages to it are sent.
@@ -256,9 +256,9 @@ replies! {
     /// A number.
     Number(u32),
     /// The distance of a NID.
-    Distance(DistanceAnswer),
+    Distance(DistanceResponse),
     /// The ping information of a node.
-    Ping(PingAnswer),
+    Ping(PingResponse),
     /// The result of a discovery.
     Discovered(Discovered),
     /// An interface of the node.

@@ -176,7 +176,7 @@ pub struct Ping {
 
 /// The ping information of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PingAnswer {
+pub struct PingResponse {
     /// The primary NID of the node, as this node knows it.
     pub primary: Nid,
     /// The LNet process id of the node.

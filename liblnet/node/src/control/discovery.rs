@@ -5,7 +5,7 @@ use lnet_core::discovery::{self, DiscoveryStatus, Failure, Step};
 use lnet_core::topology::PeerState;
 use lnet_core::{Core, DiscoveryMode, Errno};
 use lnet_dlc::request::{
-    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingAnswer,
+    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingResponse,
 };
 use lnet_wire::{Nid, Pid};
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
     let (peer, _) = core.admin().peer(nid)?;
     let differences = differences(&status);
     let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(max_nids as usize);
-    let answer = PingAnswer {
+    let answer = PingResponse {
         primary: peer.primary,
         // The process ids of peers are not stored.
         pid: Pid::LUSTRE.0,
@@ -59,7 +59,7 @@ fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
 /// The reply about this node with its loopback only, for which no peer is needed.
 fn loopback_reply(core: &Core) -> Discovered {
     let multi_rail = core.settings().discovery == DiscoveryMode::On;
-    let answer = PingAnswer { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
+    let answer = PingResponse { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
     Discovered::Found { answer, differences: Vec::new() }
 }
 

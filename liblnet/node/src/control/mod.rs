@@ -15,7 +15,7 @@ use crate::node::Node;
 use lnet_core::health::NiKind;
 use lnet_core::{Errno, Setting};
 use lnet_dlc::ranges::PING_TIMEOUT_MS;
-use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer, Tunables};
+use lnet_dlc::request::{DistanceResponse, NodeInfo, PingResponse, Tunables};
 use lnet_dlc::{Backend, Reply, Request, RequestError, request};
 use lnet_settings::Change;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Backend for Node {
             Request::Configure(_) => Ok(Reply::Done),
             Request::Unconfigure => Err(Errno::Busy),
             Request::LnetDist(nid) => core.dist(nid).map(|far| {
-                Reply::Distance(DistanceAnswer { hops: far.hops, source: far.source, order: far.order })
+                Reply::Distance(DistanceResponse { hops: far.hops, source: far.source, order: far.order })
             }),
             Request::PingPeer(ping) => self.control_ping(ping),
             Request::Discover(ask) => discovery::discover(self, ask).map(Reply::Discovered),
@@ -145,7 +145,7 @@ impl Node {
         })?;
         let nid = ping.target.nid;
         let known = self.core().admin().peer(nid);
-        Ok(Reply::Ping(PingAnswer {
+        Ok(Reply::Ping(PingResponse {
             primary: known.as_ref().map_or(nid, |(peer, _)| peer.primary),
             pid: answer.info.pid.0,
             multi_rail: known.is_some_and(|(peer, _)| peer.is_multi_rail()),

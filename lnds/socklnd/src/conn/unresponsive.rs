@@ -2,7 +2,7 @@
 
 use crate::conn::watch::{CHECK_INTERVAL, Liveness, Watch};
 use crate::conn::{Connection, Phase};
-use crate::decide::unresponsive::{Finding, TcpState, assess, is_answer_late, is_lost_by_peer};
+use crate::decide::unresponsive::{Finding, TcpState, assess, is_lost_by_peer, is_response_late};
 use crate::scheduler::Pollable;
 use crate::sync::lock;
 use crate::tcp;
@@ -45,7 +45,7 @@ impl Connection {
         let is_stuck = tcp.outstanding && (tcp.retransmissions > 0 || tcp.probes > 0);
         tcp.outstanding |= self.has_unsent();
         let unacknowledged = now.since(lock(&self.watch).unacknowledged_since(now, tcp));
-        let late = is_answer_late(&tcp, unacknowledged);
+        let late = is_response_late(&tcp, unacknowledged);
         let recovered = if is_stuck || late { None } else { self.take_recovered() };
         if tcp.outstanding && tcp.last_received >= RECENTLY.min(limit) {
             self.suspect(Some(now));
@@ -92,7 +92,7 @@ impl Connection {
         };
         let watch = &mut *lock(&self.watch);
         let unacknowledged = now.since(watch.unacknowledged_since(now, tcp));
-        let was_late = std::mem::replace(&mut watch.late, is_answer_late(&tcp, unacknowledged));
+        let was_late = std::mem::replace(&mut watch.late, is_response_late(&tcp, unacknowledged));
         match (was_late, watch.late) {
             (_, true) => Some(Liveness::Late),
             (true, false) => Some(Liveness::Responsive),

@@ -5,7 +5,7 @@ use super::entry::{Active, Entry};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::ConnError;
-use crate::decide::unresponsive::{Finding, MIN_LATE, assess, is_answer_late};
+use crate::decide::unresponsive::{Finding, MIN_LATE, assess, is_response_late};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};
 use crate::socket_io::send_handshake;
@@ -117,10 +117,10 @@ impl Connd {
                 }
             }
         }
-        self.read_answer(key);
+        self.read_response(key);
     }
 
-    fn read_answer(&mut self, key: usize) {
+    fn read_response(&mut self, key: usize) {
         let step = loop {
             let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
             let mut buffer = [0; 128];
@@ -221,7 +221,7 @@ impl Connd {
         }
         peer.ni.counts.connects_failed.add();
         log::debug!("{}: connect timed out", peer.id);
-        let next = peer.connect_unanswered();
+        let next = peer.connect_without_response();
         self.plan_next_connect(&peer, next);
     }
 
@@ -235,7 +235,7 @@ impl Connd {
             // The peer's system would have answered at once.
             _ if active.opening.is_some() => (true, true),
             Ok(tcp) => (
-                is_answer_late(&tcp, since),
+                is_response_late(&tcp, since),
                 assess(tcp, since, Duration::ZERO, limit) == Finding::Unresponsive,
             ),
             Err(_) => (false, false),

@@ -77,7 +77,7 @@ pub(crate) fn limit_for(tcp: &TcpState, limit: Duration) -> Duration {
 
 /// Whether a connection is late, the first sign that its path may be dead: bytes in flight have to be sent
 /// again or are late, and nothing else is received. The peer has acknowledged nothing for the time `unacknowledged_for`.
-pub(crate) fn is_answer_late(tcp: &TcpState, unacknowledged_for: Duration) -> bool {
+pub(crate) fn is_response_late(tcp: &TcpState, unacknowledged_for: Duration) -> bool {
     let late = MIN_LATE.max(tcp.late_after());
     tcp.in_flight && (tcp.retransmissions > 0 || tcp.last_received >= late && unacknowledged_for >= late)
 }
@@ -246,7 +246,7 @@ mod tests {
                 variation: ms(variation),
                 ..TcpState::default()
             };
-            assert_eq!(is_answer_late(&tcp, ms(unacknowledged)), late, "{what}");
+            assert_eq!(is_response_late(&tcp, ms(unacknowledged)), late, "{what}");
         }
     }
 

@@ -139,7 +139,7 @@ impl Peer {
     }
 
     /// Notes that the peer's system did not respond to the connect. Returns the next step.
-    pub(crate) fn connect_unanswered(&self) -> Next {
+    pub(crate) fn connect_without_response(&self) -> Next {
         let next = {
             let mut state = lock(&self.state);
             let wanted = state.has_reason_to_connect();

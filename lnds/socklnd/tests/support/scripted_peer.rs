@@ -203,7 +203,7 @@ impl Listening {
     }
 
     /// Accepts the next connection, from which nothing is read.
-    pub fn accept_without_answer(&self) -> Raw {
+    pub fn accept_without_response(&self) -> Raw {
         Raw::over(self.0.accept().unwrap().0)
     }
 

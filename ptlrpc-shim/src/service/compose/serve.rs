@@ -10,7 +10,7 @@ use crate::service::engines::difficult_reply::{DifficultReply, OnDone, ReplyDone
 use crate::service::engines::incoming_request::IncomingRequest;
 use crate::service::engines::reply_message::{ReplyMessage, ServerFields, build, build_reply};
 use crate::service::engines::reply_sender;
-use crate::service::handler::{Answer, Reply};
+use crate::service::handler::{Reply, Response};
 use crate::service::rules::early_reply::whole_seconds;
 use crate::service::service_request::ServiceRequest;
 use crate::service::targets::Export;
@@ -61,13 +61,13 @@ fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Exp
     let mut given = ServiceRequest::new(&core.env, request, export, message, &stop_early_replies);
     let answered = core.catch_panic(|| core.handler.handle(&mut given));
     match answered {
-        Some(Answer::Reply(reply)) if given.bulk_failed() => {
+        Some(Response::Reply(reply)) if given.bulk_failed() => {
             end_without_reply(core, admitted);
             on_reply_lost(core, reply.on_done);
         }
         _ if given.bulk_failed() => end_without_reply(core, admitted),
-        Some(Answer::None) => end_without_reply(core, admitted),
-        Some(Answer::Reply(reply)) => answer(core, admitted, export, reply),
+        Some(Response::None) => end_without_reply(core, admitted),
+        Some(Response::Reply(reply)) => answer(core, admitted, export, reply),
         None => answer(core, admitted, export, Reply::error(Errno::Io)),
     }
 }

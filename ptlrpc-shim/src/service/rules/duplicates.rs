@@ -120,11 +120,11 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Begin(u64, u16, u64, DuplicateCheck<u64, u64>),
-        Answered(u64, u16),
+        Responded(u64, u16),
         NotServed(u64, u16),
     }
     use DuplicateCheck::{InProgress, New, NoSlot, Stale};
-    use Step::{Answered, Begin, NotServed};
+    use Step::{Begin, NotServed, Responded};
 
     impl Copy for DuplicateCheck<u64, u64> {}
 
@@ -137,23 +137,23 @@ mod tests {
                 &[
                     Begin(64, 0, 0, New),
                     Begin(64, 0, 0, InProgress(64)),
-                    Answered(64, 0),
+                    Responded(64, 0),
                     Begin(64, 0, 0, New),
                 ][..],
             ),
             (
                 "with a slot it is served once",
-                &[Begin(64, 3, 0, New), Answered(64, 3), Begin(64, 3, 0, DuplicateCheck::Replied(64))],
+                &[Begin(64, 3, 0, New), Responded(64, 3), Begin(64, 3, 0, DuplicateCheck::Replied(64))],
             ),
             ("dropped before it was served", &[Begin(64, 3, 0, New), NotServed(64, 3), Begin(64, 3, 0, New)]),
             (
                 "the slot is used again",
                 &[
                     Begin(64, 3, 0, New),
-                    Answered(64, 3),
+                    Responded(64, 3),
                     Begin(128, 3, 0, New),
                     Begin(64, 3, 0, DuplicateCheck::Replied(64)),
-                    Answered(128, 3),
+                    Responded(128, 3),
                     Begin(64, 3, 0, Stale),
                     Begin(128, 3, 0, DuplicateCheck::Replied(128)),
                 ],
@@ -162,7 +162,7 @@ mod tests {
                 "the client has acknowledged the reply",
                 &[
                     Begin(64, 1, 0, New),
-                    Answered(64, 1),
+                    Responded(64, 1),
                     Begin(128, 2, 64, New),
                     Begin(64, 1, 0, Stale),
                     Begin(192, 1, 64, New),
@@ -173,8 +173,8 @@ mod tests {
                 &[
                     Begin(64, 1, 0, New),
                     Begin(128, 2, 0, New),
-                    Answered(128, 2),
-                    Answered(64, 1),
+                    Responded(128, 2),
+                    Responded(64, 1),
                     Begin(64, 1, 0, DuplicateCheck::Replied(64)),
                     Begin(128, 2, 0, DuplicateCheck::Replied(128)),
                 ],
@@ -187,7 +187,7 @@ mod tests {
                     Begin(xid, tag, last, want) => {
                         assert_eq!(duplicates.begin(key(xid, tag, last), xid), want, "{name}: {step:?}");
                     }
-                    Answered(xid, tag) => duplicates.end(key(xid, tag, 0), Some(xid)),
+                    Responded(xid, tag) => duplicates.end(key(xid, tag, 0), Some(xid)),
                     NotServed(xid, tag) => duplicates.end(key(xid, tag, 0), None),
                 }
             }

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::console::call::{Call, NewSession, Said, SessionNumber, Target};
     use crate::console::rpc::{RpcBody, RpcReply, RpcRequest};
-    use crate::console::{Answer, Command, CommandId, Console, Name};
+    use crate::console::{Command, CommandId, Console, Name, Response};
     use std::time::Duration;
 
     const ONE: &str = "10.0.0.1@tcp";
@@ -138,8 +138,8 @@ mod tests {
         host.console.set_own_nid(Some(ONE.parse().unwrap()));
         let new = NewSession { name: "sess".parse().unwrap(), idle_timeout: 300, force: false, features: 1 };
         let begun = host.command(1, Command::NewSession(new));
-        let [Action::Answer(_, answer)] = &begun[..] else { panic!("{begun:?}") };
-        let Ok(Answer::Session(info)) = &**answer else { panic!("{answer:?}") };
+        let [Action::Response(_, answer)] = &begun[..] else { panic!("{begun:?}") };
+        let Ok(Response::Session(info)) = &**answer else { panic!("{answer:?}") };
         let (group, nids) = ("all".parse::<Name>().unwrap(), vec![ONE.parse().unwrap()]);
         host.command(2, Command::AddGroup { group: group.clone() });
         let added = host.command(3, Command::AddNodes { group, nids });

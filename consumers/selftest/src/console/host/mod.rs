@@ -1,9 +1,9 @@
-//! A running console: its RPCs on the engine of this process, its timer, and the callers that wait for answers.
+//! A running console: its RPCs on the engine of this process, its timer, and the callers that wait for responses.
 
 mod convert;
 mod in_flight;
 
-use super::call::{Answer, Call};
+use super::call::{Call, Response};
 use super::refusal::Refusal;
 use super::rpc::{RpcId, RpcRequest};
 use super::{Action, CommandId, Console};
@@ -37,7 +37,7 @@ pub struct ConsoleHost {
 struct HostState {
     console: Console,
     rpcs: InFlight<CallHandle>,
-    waiting: HashMap<CommandId, Sender<Result<Answer, Refusal>>>,
+    waiting: HashMap<CommandId, Sender<Result<Response, Refusal>>>,
     last: u64,
     is_closed: bool,
 }
@@ -46,8 +46,8 @@ struct HostState {
 pub struct Pending {
     /// The command's number, for [`ConsoleHost::interrupt`].
     pub id: CommandId,
-    /// The channel for the command's answer. It is closed without an answer when the host is closed.
-    pub answer: Receiver<Result<Answer, Refusal>>,
+    /// The channel for the command's answer. It is closed without a response when the host is closed.
+    pub answer: Receiver<Result<Response, Refusal>>,
 }
 
 impl ConsoleHost {
@@ -79,7 +79,7 @@ impl ConsoleHost {
         Pending { id, answer }
     }
 
-    /// Ends a command whose caller does not wait for the answer any more.
+    /// Ends a command whose caller does not wait for the response any more.
     pub fn interrupt(self: &Arc<Self>, id: CommandId) {
         let mut state = lock(&self.state);
         state.waiting.remove(&id);
@@ -154,7 +154,7 @@ impl ConsoleHost {
             match action {
                 Action::Post(id, request) => self.post(id, &request),
                 Action::Abort(id) => self.abort(id),
-                Action::Answer(id, answer) => {
+                Action::Response(id, answer) => {
                     let waiting = lock(&self.state).waiting.remove(&id);
                     if let Some(waiting) = waiting {
                         // The caller may have stopped waiting.

@@ -2,7 +2,7 @@
 
 use super::{CommandId, Console, Session, WAIT};
 use crate::console::batches::{Instance, Test};
-use crate::console::call::{AddTest, Answer, Operation, Outcome};
+use crate::console::call::{AddTest, Operation, Outcome, Response};
 use crate::console::refusal::{Object, Refusal};
 use crate::console::rpc::{BULK_LEN, MAX_DESTINATIONS, RpcBody};
 use crate::console::test_spec::{MAX_CONCURRENCY, TestSpec};
@@ -15,7 +15,7 @@ impl Console {
         now: Duration,
         id: CommandId,
         test: AddTest,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
         session.check_test(&test)?;
         let batch = session.batches.get(&test.batch)?.number;

@@ -1,7 +1,7 @@
 //! Commands about batches: start, stop, query and show.
 
 use super::{CommandId, Console, Session, WAIT};
-use crate::console::call::{Answer, BatchInfo, Operation, Outcome, RpcResult, Said, TestInfo};
+use crate::console::call::{BatchInfo, Operation, Outcome, Response, RpcResult, Said, TestInfo};
 use crate::console::name::Name;
 use crate::console::refusal::{Object, Refusal};
 use crate::console::rpc::RpcBody;
@@ -15,7 +15,7 @@ impl Console {
         id: CommandId,
         name: Name,
         timeout: u32,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
         session.batch_is_free(&name)?;
         let batch = session.batches.get(&name)?;
@@ -36,7 +36,7 @@ impl Console {
         id: CommandId,
         name: Name,
         force: bool,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
         session.batch_is_free(&name)?;
         let batch = session.batches.get(&name)?;
@@ -56,7 +56,7 @@ impl Console {
         name: Name,
         test: u32,
         timeout: u32,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
         let batch = session.batches.get(&name)?;
         let query = |test| RpcBody::QueryBatch { batch: batch.number, test };
@@ -80,7 +80,7 @@ impl Console {
 }
 
 impl Session {
-    pub(super) fn show_batch(&self, name: &Name) -> Result<Answer, Refusal> {
+    pub(super) fn show_batch(&self, name: &Name) -> Result<Response, Refusal> {
         let batch = self.batches.get(name)?;
         let tests = batch.tests.iter().map(|test| TestInfo {
             test: test.test,
@@ -89,7 +89,7 @@ impl Session {
             clients: self.nodes.infos(&test.from),
             servers: self.nodes.infos(&test.to),
         });
-        Ok(Answer::Batch(BatchInfo {
+        Ok(Response::Batch(BatchInfo {
             running: batch.running,
             tests: tests.collect(),
             clients: self.nodes.infos(&batch.clients()),
@@ -113,7 +113,7 @@ impl Session {
 
     /// Notes the end of a batch that has ended by itself.
     pub(super) fn was_queried(&mut self, name: &Name, outcome: &Outcome) {
-        let runs = |reply: &RpcResult| matches!(reply, RpcResult::Answered { said: Said::Running(active), .. } if *active != 0);
+        let runs = |reply: &RpcResult| matches!(reply, RpcResult::Responded { said: Said::Running(active), .. } if *active != 0);
         let ended = outcome.failed_rpcs() == 0 && !outcome.nodes.iter().any(|node| runs(&node.reply));
         if let (true, Ok(batch)) = (ended, self.batches.get_mut(name)) {
             batch.running = false;

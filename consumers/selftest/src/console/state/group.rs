@@ -2,7 +2,7 @@
 
 use super::session::removals;
 use super::{CommandId, Console, Session, WAIT};
-use crate::console::call::{Answer, NodeState, Operation};
+use crate::console::call::{NodeState, Operation, Response};
 use crate::console::name::Name;
 use crate::console::refusal::{Object, Refusal};
 use crate::console::rpc::RpcBody;
@@ -18,7 +18,7 @@ impl Console {
         id: CommandId,
         group: Name,
         nids: &[Nid],
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_mut().ok_or(Refusal::NoSession)?;
         session.group_is_free(&group)?;
         if let Some(nid) = nids.iter().find(|nid| nid.to_u64().is_none()) {
@@ -39,7 +39,7 @@ impl Console {
         now: Duration,
         id: CommandId,
         group: Name,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_mut().ok_or(Refusal::NoSession)?;
         session.group_is_free(&group)?;
         let nodes = session.groups.get(&group)?.nodes.clone();
@@ -53,7 +53,7 @@ impl Console {
         id: CommandId,
         group: Name,
         mut nodes: Vec<ProcessId>,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_mut().ok_or(Refusal::NoSession)?;
         nodes.retain(|node| !session.nodes.is_active(*node));
         let (force, name) = (session.force, session.name.clone());
@@ -70,7 +70,7 @@ impl Console {
         id: CommandId,
         group: Name,
         nids: &[Nid],
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_mut().ok_or(Refusal::NoSession)?;
         session.group_is_free(&group)?;
         let unwanted: HashSet<Nid> = nids.iter().copied().collect();
@@ -87,7 +87,7 @@ impl Console {
         now: Duration,
         id: CommandId,
         group: Name,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_mut().ok_or(Refusal::NoSession)?;
         session.group_is_free(&group)?;
         let nodes = session.groups.get_free(&group)?.nodes.clone();
@@ -104,12 +104,12 @@ fn kernel_process(nid: Nid) -> ProcessId {
 }
 
 impl Session {
-    pub(super) fn clean_group(&mut self, name: &Name, states: &[NodeState]) -> Result<Answer, Refusal> {
+    pub(super) fn clean_group(&mut self, name: &Name, states: &[NodeState]) -> Result<Response, Refusal> {
         self.group_is_free(name)?;
         let mut leaving = self.groups.get_free(name)?.nodes.clone();
         leaving.retain(|node| states.contains(&self.nodes.state(*node)));
         self.drop_nodes(name, &leaving);
-        Ok(Answer::Done)
+        Ok(Response::Done)
     }
 
     pub(super) fn drop_nodes(&mut self, name: &Name, leaving: &[ProcessId]) {

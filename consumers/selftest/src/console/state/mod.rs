@@ -8,7 +8,7 @@ mod session;
 mod targets;
 
 use super::batches::Batches;
-use super::call::{Answer, Call, Command, NodeState, Operation, SessionNumber};
+use super::call::{Call, Command, NodeState, Operation, Response, SessionNumber};
 use super::groups::Groups;
 use super::name::Name;
 use super::nodes::Nodes;
@@ -37,8 +37,8 @@ pub enum Action {
     Post(RpcId, RpcRequest),
     /// Give the RPC up; its reply is not reported any more.
     Abort(RpcId),
-    /// The answer to a command, for its caller.
-    Answer(CommandId, Box<Result<Answer, Refusal>>),
+    /// The response to a command, for its caller.
+    Response(CommandId, Box<Result<Response, Refusal>>),
     /// The session has ended, and there is no other one.
     Ended,
 }
@@ -85,7 +85,7 @@ impl Console {
         self.session.is_some()
     }
 
-    /// Starts a command. Its answer is among the actions that this call or a later one returns.
+    /// Starts a command. Its response is among the actions that this call or a later one returns.
     pub fn handle_command(&mut self, now: Duration, id: CommandId, call: Call) -> Vec<Action> {
         match self.start(now, id, call) {
             Ok(Some(answer)) => self.answer(id, Ok(answer)),
@@ -104,7 +104,7 @@ impl Console {
         std::mem::take(&mut self.actions)
     }
 
-    /// Ends a command whose caller does not wait for the answer any more.
+    /// Ends a command whose caller does not wait for the response any more.
     pub fn handle_interruption(&mut self, now: Duration, id: CommandId) -> Vec<Action> {
         // A session that ends does so in any case.
         let ends = |transaction: &Transaction| matches!(transaction.purpose, Purpose::End(_));
@@ -138,12 +138,12 @@ impl Console {
         deadlines.chain(tick).min()
     }
 
-    fn answer(&mut self, id: CommandId, answer: Result<Answer, Refusal>) {
-        self.actions.push(Action::Answer(id, Box::new(answer)));
+    fn answer(&mut self, id: CommandId, answer: Result<Response, Refusal>) {
+        self.actions.push(Action::Response(id, Box::new(answer)));
     }
 
-    /// Carries a command out as far as that is possible at once; `None`: its answer comes later.
-    fn start(&mut self, now: Duration, id: CommandId, call: Call) -> Result<Option<Answer>, Refusal> {
+    /// Carries a command out as far as that is possible at once; `None`: its response comes later.
+    fn start(&mut self, now: Duration, id: CommandId, call: Call) -> Result<Option<Response>, Refusal> {
         let Call { key, command } = call;
         match command {
             Command::NewSession(new) => return self.new_session(now, id, key, new),
@@ -161,30 +161,30 @@ impl Console {
         match command {
             Command::NewSession(_) | Command::ShowSession => Ok(None),
             Command::EndSession => self.end_session(now, id, None),
-            Command::AddGroup { group } => session.groups.add(group).map(|()| Some(Answer::Done)),
+            Command::AddGroup { group } => session.groups.add(group).map(|()| Some(Response::Done)),
             Command::AddNodes { group, nids } => self.add_nodes(now, id, group, &nids),
             Command::RefreshGroup { group } => self.refresh_group(now, id, group),
             Command::CleanGroup { group, states } => session.clean_group(&group, &states).map(Some),
             Command::RemoveNodes { group, nids } => self.remove_nodes(now, id, group, &nids),
             Command::DeleteGroup { group } => self.delete_group(now, id, group),
-            Command::ListGroups => Ok(Some(Answer::Names(session.groups.names()))),
+            Command::ListGroups => Ok(Some(Response::Names(session.groups.names()))),
             Command::ShowGroup { group } => {
                 let group = session.groups.get(&group)?;
-                Ok(Some(Answer::Nodes(session.nodes.infos(&group.nodes))))
+                Ok(Some(Response::Nodes(session.nodes.infos(&group.nodes))))
             }
             Command::Ping { target, timeout } => self.ping(now, id, &target, timeout),
             Command::Stat { target, timeout } => self.stat(now, id, &target, timeout),
-            Command::AddBatch { batch } => session.batches.add(batch).map(|()| Some(Answer::Done)),
+            Command::AddBatch { batch } => session.batches.add(batch).map(|()| Some(Response::Done)),
             Command::AddTest(test) => self.add_test(now, id, test),
             Command::RunBatch { batch, timeout } => self.run_batch(now, id, batch, timeout),
             Command::StopBatch { batch, force } => self.stop_batch(now, id, batch, force),
             Command::QueryBatch { batch, test, timeout } => self.query_batch(now, id, batch, test, timeout),
-            Command::ListBatches => Ok(Some(Answer::Names(session.batches.names()))),
+            Command::ListBatches => Ok(Some(Response::Names(session.batches.names()))),
             Command::ShowBatch { batch } => session.show_batch(&batch).map(Some),
         }
     }
 
-    /// Posts a transaction; its answer comes when it ends.
+    /// Posts a transaction; its response comes when it ends.
     fn post(
         &mut self,
         now: Duration,
@@ -239,7 +239,7 @@ impl Console {
             Purpose::Stop(batch) => session.has_stopped(&batch, &outcome),
             Purpose::QueryAll(batch) => session.was_queried(&batch, &outcome),
         }
-        self.answer(id, Ok(Answer::Outcome(outcome)));
+        self.answer(id, Ok(Response::Outcome(outcome)));
     }
 }
 

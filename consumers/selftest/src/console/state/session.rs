@@ -2,7 +2,7 @@
 
 use super::{Action, CommandId, Console, Session, TICK, WAIT};
 use crate::console::batches::Batches;
-use crate::console::call::{Answer, NewSession, Operation, SessionInfo, SessionNumber};
+use crate::console::call::{NewSession, Operation, Response, SessionInfo, SessionNumber};
 use crate::console::groups::Groups;
 use crate::console::nodes::Nodes;
 use crate::console::refusal::{Object, Refusal};
@@ -19,7 +19,7 @@ impl Console {
         id: CommandId,
         key: u32,
         new: NewSession,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         if key == 0 || new.idle_timeout == 0 {
             return Err(Refusal::Invalid("the key and the timeout must be above 0".to_owned()));
         }
@@ -35,7 +35,7 @@ impl Console {
         }
     }
 
-    fn begin(&mut self, now: Duration, key: u32, new: NewSession) -> Result<Answer, Refusal> {
+    fn begin(&mut self, now: Duration, key: u32, new: NewSession) -> Result<Response, Refusal> {
         let nid = self.own_nid.ok_or(Refusal::NoNet)?;
         let stamp = i64::try_from(now.as_millis()).unwrap_or(i64::MAX - 1);
         self.last_stamp = stamp.max(self.last_stamp.saturating_add(1));
@@ -58,11 +58,11 @@ impl Console {
         };
         let info = session.info();
         self.session = Some(session);
-        Ok(Answer::Session(info))
+        Ok(Response::Session(info))
     }
 
-    pub(super) fn show_session(&self) -> Result<Answer, Refusal> {
-        self.session.as_ref().map(|session| Answer::Session(session.info())).ok_or(Refusal::NoSession)
+    pub(super) fn show_session(&self) -> Result<Response, Refusal> {
+        self.session.as_ref().map(|session| Response::Session(session.info())).ok_or(Refusal::NoSession)
     }
 
     /// `next`: the session that takes its place.
@@ -71,7 +71,7 @@ impl Console {
         now: Duration,
         id: CommandId,
         next: Option<(u32, NewSession)>,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_mut().ok_or(Refusal::NoSession)?;
         session.is_ending = true;
         let active = session.active(&session.nodes.ids());
@@ -89,7 +89,7 @@ impl Console {
                 self.answer(id, answer);
             }
             None => {
-                self.answer(id, Ok(Answer::Done));
+                self.answer(id, Ok(Response::Done));
                 self.actions.push(Action::Ended);
             }
         }

@@ -1,7 +1,7 @@
 //! Questions to nodes that change nothing.
 
 use super::{CommandId, Console, Session};
-use crate::console::call::{Answer, Operation, Target};
+use crate::console::call::{Operation, Response, Target};
 use crate::console::refusal::{Object, Refusal};
 use crate::console::rpc::RpcBody;
 use crate::console::transaction::{Purpose, Transaction};
@@ -18,7 +18,7 @@ impl Console {
         id: CommandId,
         target: &Target,
         timeout: u32,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         self.ask(now, id, Operation::Debug, target, timeout, &RpcBody::Debug)
     }
 
@@ -28,7 +28,7 @@ impl Console {
         id: CommandId,
         target: &Target,
         timeout: u32,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         self.ask(now, id, Operation::Stat, target, timeout, &RpcBody::Stat)
     }
 
@@ -40,7 +40,7 @@ impl Console {
         target: &Target,
         timeout: u32,
         body: &RpcBody,
-    ) -> Result<Option<Answer>, Refusal> {
+    ) -> Result<Option<Response>, Refusal> {
         let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
         let nodes = session.nodes_of(target)?;
         let timeout = Duration::from_secs(timeout.min(MAX_SECONDS).into());
