@@ -5,12 +5,10 @@ mod captures;
 mod ptlrpc;
 mod selftest;
 #[allow(dead_code)]
+#[path = "../../tests/support"]
 mod support {
-    #[path = "../../../tests/support/conversation.rs"]
     pub mod conversation;
-    #[path = "../../../tests/support/pcap.rs"]
     pub mod pcap;
-    #[path = "../../../tests/support/streams.rs"]
     pub mod streams;
 }
 

@@ -1,6 +1,6 @@
 //! The node behind the C API, which is the only global state of the project.
 //!
-//! Everything in this crate reaches the node through [`core`] and [`node`], so that another backend, such as a node in another
+//! Everything in this crate reaches the node through [`core()`] and [`node()`], so that another backend, such as a node in another
 //! process, can take its place here.
 
 use arc_swap::ArcSwapOption;

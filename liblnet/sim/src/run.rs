@@ -21,8 +21,8 @@ impl World {
         self.clock.now()
     }
 
-    /// Runs the next event that is due. False when none is left, or after a [`Violation`]. With
-    /// [`Order::Chosen`] messages do not arrive by themselves.
+    /// Runs the next event that is due. False when none is left, or after a [`Violation`](crate::Violation). With
+    /// [`Order::Chosen`](crate::Order::Chosen) messages do not arrive by themselves.
     pub fn step(&mut self) -> bool {
         if self.violation.is_some() {
             return false;
@@ -141,7 +141,7 @@ impl World {
         self.run_until_within(then, usize::MAX);
     }
 
-    /// Runs all events until then; [`Violation`] if that takes more than `most` steps.
+    /// Runs all events until then; [`Violation`](crate::Violation) if that takes more than `most` steps.
     pub fn run_until_within(&mut self, then: Time, most: usize) {
         for _ in 0..most {
             let next = self.network.lock().events.next_at();
@@ -155,7 +155,7 @@ impl World {
         self.fail(format!("more than {most} steps before {:?}", then.0));
     }
 
-    /// Runs until only pings to unhealthy interfaces are left; [`Violation`] if that takes more than
+    /// Runs until only pings to unhealthy interfaces are left; [`Violation`](crate::Violation) if that takes more than
     /// `most` steps.
     pub fn run_until_quiet(&mut self, most: usize) {
         for _ in 0..most {

@@ -83,7 +83,7 @@ pub struct SocklndConfig {
     pub incarnation: fn() -> u64,
 }
 
-/// Returns the number of connections of each bulk type for the value `requested`, at most [`MAX_CONNS_PER_PEER`]; 0 gives 1.
+/// Returns the number of connections of each bulk type for the value `requested`, at most the maximum of [`CONNS_PER_PEER`]; 0 gives 1.
 pub(crate) fn bulk_conns(requested: u32) -> u16 {
     requested.clamp(1, CONNS_PER_PEER.most as u32) as u16
 }

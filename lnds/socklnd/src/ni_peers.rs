@@ -98,7 +98,7 @@ impl NiPeers {
         usual.into_iter().chain(its).collect()
     }
 
-    /// Returns the peer with this identity, which stays in the table until [`Peer::release`]; creates it if it is not
+    /// Returns the peer with this identity, which stays in the table until [`Peer::unpin`]; creates it if it is not
     /// known. `None` when the NI is ending.
     pub(crate) fn peer_to_keep(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
         loop {

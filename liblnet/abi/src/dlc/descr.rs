@@ -30,7 +30,7 @@ pub unsafe extern "C" fn _lustre_lnet_init_nw_descr(nw_descr: *mut lnet_dlc_netw
     }
 }
 
-/// Adds the interfaces of a list such as eth0,eth1[0,2] to the descriptor; in brackets are CPU partitions.
+/// Adds the interfaces of a list such as `eth0,eth1[0,2]` to the descriptor; in brackets are CPU partitions.
 /// Addresses may replace names. Returns 0; LUSTRE_CFG_RC_BAD_PARAM if the text is not such a list or has a name
 /// of more than 15 characters, LUSTRE_CFG_RC_OUT_OF_MEM: nothing is added then.
 #[unsafe(no_mangle)]

@@ -85,7 +85,7 @@ impl From<StartError> for Errno {
     }
 }
 
-/// A [`StartError`](crate::lnd::StartError) with an error number and a text with arguments, as in `format!`. The list of log lines has
+/// A [`StartError`] with an error number and a text with arguments, as in `format!`. The list of log lines has
 /// these texts.
 #[macro_export]
 macro_rules! start_error {

@@ -18,7 +18,7 @@ use crate::request::{Backend, DelLocalNi, LndTunables, NiTunables, Request, SetC
 use crate::{CptList, InterfaceSpec, ReturnCode};
 use lnet_wire::{Errno, NetId};
 
-/// The arguments of [`add`].
+/// The arguments of [`add()`].
 #[derive(Clone, Debug, Default)]
 pub struct NetConfig<'a> {
     /// The net's name; missing is an error unless there is `ip2net`.
