@@ -26,6 +26,14 @@ fn main() {
             fs::write(file, bytes).expect("a file that can be written");
         }
     };
+    for name in ["export-2.15.8.yaml", "export-backup-2.15.8.yaml"] {
+        let exports = concat!(env!("CARGO_MANIFEST_DIR"), "/../liblnet/dlc/testdata");
+        add(
+            "dlc_yaml",
+            name.to_owned(),
+            fs::read(Path::new(exports).join(name)).expect("an export of the kernel's lnetctl"),
+        );
+    }
     captures::seeds(&mut add);
     ptlrpc::seeds(|name, bytes| add("ptlrpc_message", name, bytes));
     selftest::seeds(|name, bytes| add("selftest_message", name, bytes));
