@@ -160,7 +160,7 @@ fn change(peers: u32) -> ExitCode {
     while asked < 1000 || world.counts().of(Purpose::Push) < pushes + u64::from(peers) {
         let peer = 1 + asked * 7919 % peers;
         world.start_op(hub, rails_of(peer, 1)[0], OpKind::Put);
-        then = then + Duration::from_micros(100);
+        then += Duration::from_micros(100);
         world.run_until(then);
         asked += 1;
         if told.is_zero() && world.counts().of(Purpose::Push) >= pushes + u64::from(peers) {

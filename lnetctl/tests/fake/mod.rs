@@ -86,7 +86,7 @@ impl Backend for Up {
             }
             _ => Some(Reply::Done),
         }
-        .ok_or(Errno::NotFound.into())
+        .ok_or_else(|| Errno::NotFound.into())
     }
 }
 

@@ -48,6 +48,6 @@ impl Reply {
 
     /// The whole message, in its sender's byte order.
     pub fn message(&self) -> Result<Message<'_>, Errno> {
-        Message::parse(&self.bytes).map_err(|bad| bad.errno().into())
+        Message::parse(&self.bytes).map_err(|bad| bad.errno())
     }
 }

@@ -87,7 +87,7 @@ fn first_difference<'a>(present: &str, wanted: &'a str) -> (usize, &'a str) {
 /// The files whose texts differ from what their sources say, with the right text; `None` for a file that should not be there.
 fn different(root: &Path, paths: &[String]) -> Result<BTreeMap<PathBuf, Option<String>>> {
     let mut different = BTreeMap::new();
-    for unknown in paths.iter().filter(|path| GENERATED.iter().all(|its| its.path != path.as_str())) {
+    if let Some(unknown) = paths.iter().find(|path| GENERATED.iter().all(|its| its.path != path.as_str())) {
         let known: Vec<&str> = GENERATED.iter().map(|its| its.path).collect();
         return Err(format!("{unknown}: not among the generated files: {}", known.join(", ")).into());
     }

@@ -172,10 +172,8 @@ impl DataPath {
             let gateway =
                 is_routed.then(|| Gateway { connection_epoch: peer_ni.connection_epoch(), confirms: false });
             message.gateway = gateway;
-            if is_routed {
-                if self.gateway_watch.arm(|| self.env.now()) {
-                    self.health.wake();
-                }
+            if is_routed && self.gateway_watch.arm(|| self.env.now()) {
+                self.health.wake();
             }
         }
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
