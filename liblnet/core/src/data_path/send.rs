@@ -168,14 +168,10 @@ impl DataPath {
         };
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.note_sent();
-            let is_routed = message.is_routed();
-            let gateway =
-                is_routed.then(|| Gateway { connection_epoch: peer_ni.connection_epoch(), confirms: false });
-            message.gateway = gateway;
-            if is_routed {
-                if self.gateway_watch.arm(|| self.env.now()) {
-                    self.health.wake();
-                }
+            let connection_epoch = peer_ni.connection_epoch();
+            message.gateway = message.is_routed().then_some(Gateway { connection_epoch, confirms: false });
+            if message.gateway.is_some() && self.gateway_watch.arm(|| self.env.now()) {
+                self.health.wake();
             }
         }
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.

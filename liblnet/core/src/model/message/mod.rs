@@ -10,12 +10,14 @@
 mod arriving;
 mod outgoing;
 mod pool;
+mod role;
 
 pub use arriving::{ArrivingMessage, IncomingMessage, TransitMessage};
-pub(crate) use outgoing::{Attempts, Forwarded, Gateway, Request, Response, Role};
+pub(crate) use outgoing::{Attempts, Gateway};
 pub use outgoing::{OutgoingMessage, TakenCredits};
 pub use pool::Pooled;
 pub(crate) use pool::{MessagePool, Part};
+pub(crate) use role::{Forwarded, Request, Response, Role};
 
 use super::ni::Ni;
 use super::peer_ni::PeerNi;
@@ -119,3 +121,6 @@ pub(crate) const fn response_to(body: &Body) -> Option<ResponseKind> {
         _ => None,
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod message_tests;

@@ -1,17 +1,15 @@
 //! Messages that this node sends.
 
 use super::pool::Memory;
-use super::{MessageHead, Operation, Part, PreviousHop, response_to};
+use super::{MessageHead, Part, Request, Response, Role};
 use crate::credit::NiCredit;
 use crate::environment::time::Time;
-use crate::event::Event;
-use crate::memory::{Md, MemSlice};
+use crate::memory::MemSlice;
 use crate::model::failure::{Delivery, SendFailure};
 use crate::model::ni::Ni;
 use crate::model::peer_ni::PeerNi;
 use crate::model::provenance::{CarriedOrigin, MessageOrigin};
-use crate::model::router_buffer::RouterBuffer;
-use lnet_wire::{Header, NetId, Nid, Pid, ProcessId};
+use lnet_wire::{Header, Nid, Pid, ProcessId};
 use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -38,46 +36,6 @@ pub struct OutgoingMessage {
     pub(crate) first_failure: Option<SendFailure>,
     /// The gateway that the message was sent to; `None` if the next hop is the destination.
     pub(crate) gateway: Option<Gateway>,
-}
-
-/// The role of a message that this node sends, with what only a message in that role has.
-#[derive(Debug)]
-pub(crate) enum Role {
-    Request(Request),
-    Response(Response),
-    Forwarded(Forwarded),
-}
-
-/// A PUT or GET of this node.
-#[derive(Debug)]
-pub(crate) struct Request {
-    /// The MD of the payload, or of the response.
-    pub(crate) md: Arc<Md>,
-    /// The SEND event to report when the message ends, without its status; `None` for a copy of a request whose result
-    /// another message reports.
-    pub(crate) event: Option<Event>,
-    /// The source NID that the caller asked for, to the exclusion of others.
-    pub(crate) source: Option<Nid>,
-    /// Whether the request is a recovery ping, whose failure lowers no health value (HE-10).
-    pub(crate) recovery: bool,
-}
-
-/// An ACK or REPLY of this node.
-#[derive(Debug, Default)]
-pub(crate) struct Response {
-    /// The GET that the REPLY answers; `None` for an ACK, and once the operation has ended.
-    pub(crate) reply: Option<Operation>,
-    /// The peer NI that the message counts as a pending response to; `None` over the loopback.
-    pub(crate) asker: Option<Arc<PeerNi>>,
-}
-
-/// A message from one node to another that this node, a gateway, sends on.
-#[derive(Debug)]
-pub(crate) struct Forwarded {
-    /// The memory of the payload.
-    pub(crate) buffer: Box<RouterBuffer>,
-    /// The node that the message came from, as long as that waits for this gateway's confirmation.
-    pub(crate) previous_hop: Option<Box<PreviousHop>>,
 }
 
 /// The attempts to send a message before the present one.
@@ -235,64 +193,6 @@ impl OutgoingMessage {
     }
 }
 
-/// Methods about the role.
-impl OutgoingMessage {
-    /// The MD of the payload: none of an ACK, or of a message that is forwarded.
-    pub(crate) const fn md(&self) -> Option<&Arc<Md>> {
-        match &self.role {
-            Role::Request(request) => Some(&request.md),
-            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.md),
-            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
-        }
-    }
-
-    /// The event to report when the message ends.
-    pub(crate) const fn event(&self) -> Option<&Event> {
-        match &self.role {
-            Role::Request(request) => request.event.as_ref(),
-            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.event),
-            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
-        }
-    }
-
-    /// The source NID that the caller of a request asked for.
-    pub(crate) const fn source(&self) -> Option<Nid> {
-        match &self.role {
-            Role::Request(request) => request.source,
-            Role::Response(_) | Role::Forwarded(_) => None,
-        }
-    }
-
-    /// Whether this node forwards the message from one node to another.
-    pub(crate) const fn is_forwarded(&self) -> bool {
-        matches!(self.role, Role::Forwarded(_))
-    }
-
-    /// Whether the message can be returned to the node that it came from, which waits for its confirmation.
-    pub(crate) const fn is_returnable(&self) -> bool {
-        matches!(self.role, Role::Forwarded(Forwarded { previous_hop: Some(_), .. }))
-    }
-
-    /// The net from which a forwarded message arrived.
-    pub(crate) fn came_by(&self) -> Option<NetId> {
-        match &self.role {
-            Role::Forwarded(forwarded) => forwarded.buffer.from.map(Nid::net),
-            Role::Request(_) | Role::Response(_) => None,
-        }
-    }
-
-    /// Whether the message repeats a request whose result another message reports.
-    pub(crate) const fn is_copy(&self) -> bool {
-        matches!(self.role, Role::Request(Request { event: None, .. }))
-    }
-
-    /// Whether the response to the message has arrived, which proves that the message has arrived, whatever its driver reports.
-    pub(crate) fn has_response(&self) -> bool {
-        let Role::Request(request) = &self.role else { return false };
-        response_to(&self.head.header.body).is_some_and(|response| request.md.has_response(response))
-    }
-}
-
 /// Methods about sending.
 impl OutgoingMessage {
     /// Whether the message may have been sent to its destination without a gateway.
@@ -367,13 +267,6 @@ impl Default for OutgoingMessage {
             first_failure: None,
             gateway: None,
         }
-    }
-}
-
-/// The role that refers to nothing, of a message that has ended.
-impl Default for Role {
-    fn default() -> Self {
-        Self::Response(Response::default())
     }
 }
 
