@@ -13,10 +13,10 @@ use crate::health::{Cause, Delivery, SendFailure};
 use crate::memory::Md;
 use crate::model::lnd::SendOutcome;
 use crate::model::message::{
-    Gateway, MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, TakenCredits,
+    MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, TakenCredits,
 };
 use crate::model::response_to;
-use crate::model::{Ni, PeerNi};
+use crate::model::{Gateway, Ni, PeerNi};
 use crate::sending::Admission;
 use crate::stats::Outcome;
 use lnet_log::LogClass;

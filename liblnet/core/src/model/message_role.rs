@@ -1,52 +1,10 @@
-//! The roles of messages that this node sends.
+//! The roles of messages that this node sends: what depends on them.
 
-use super::{Operation, OutgoingMessage, PreviousHop, response_to};
+use super::message::{Forwarded, OutgoingMessage, Request, Response, Role, response_to};
 use crate::event::Event;
 use crate::memory::Md;
-use crate::model::peer_ni::PeerNi;
-use crate::model::router_buffer::RouterBuffer;
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
-
-/// The role of a message that this node sends, with what only a message in that role has.
-#[derive(Debug)]
-pub(crate) enum Role {
-    Request(Request),
-    Response(Response),
-    Forwarded(Forwarded),
-}
-
-/// A PUT or GET of this node.
-#[derive(Debug)]
-pub(crate) struct Request {
-    /// The MD of the payload, or of the response.
-    pub(crate) md: Arc<Md>,
-    /// The SEND event to report when the message ends, without its status; `None` for a copy of a request whose result
-    /// another message reports.
-    pub(crate) event: Option<Event>,
-    /// The source NID that the caller asked for, to the exclusion of others.
-    pub(crate) source: Option<Nid>,
-    /// Whether the request is a recovery ping, whose failure lowers no health value (HE-10).
-    pub(crate) recovery: bool,
-}
-
-/// An ACK or REPLY of this node.
-#[derive(Debug, Default)]
-pub(crate) struct Response {
-    /// The GET that the REPLY answers; `None` for an ACK, and once the operation has ended.
-    pub(crate) reply: Option<Operation>,
-    /// The peer NI that the message counts as a pending response to; `None` over the loopback.
-    pub(crate) asker: Option<Arc<PeerNi>>,
-}
-
-/// A message from one node to another that this node, a gateway, sends on.
-#[derive(Debug)]
-pub(crate) struct Forwarded {
-    /// The memory of the payload.
-    pub(crate) buffer: Box<RouterBuffer>,
-    /// The node that the message came from, as long as that waits for this gateway's confirmation.
-    pub(crate) previous_hop: Option<Box<PreviousHop>>,
-}
 
 /// The role that refers to nothing, of a message that has ended.
 impl Default for Role {

@@ -1,104 +1,17 @@
 //! Messages that this node sends.
 
-use super::pool::Memory;
-use super::{MessageHead, Part, Request, Response, Role};
-use crate::credit::NiCredit;
+use super::failure::{Delivery, SendFailure};
+use super::message::{Memory, MessageHead, OutgoingMessage, Part, Request, Response, Role, TakenCredits};
+use super::message_attempts::{Attempts, HeldCredits, KnownOrigin};
+use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
 use crate::memory::MemSlice;
-use crate::model::failure::{Delivery, SendFailure};
-use crate::model::ni::Ni;
-use crate::model::peer_ni::PeerNi;
-use crate::model::provenance::{CarriedOrigin, MessageOrigin};
 use lnet_wire::{Header, Nid, Pid, ProcessId};
 use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
 /// The length of a header on the wire in bytes.
 const HEADER_LEN: u64 = 72;
-
-/// A message that this node sends. The core creates it, a driver sends it, and returns it to the core.
-#[derive(Debug)]
-pub struct OutgoingMessage {
-    pub(super) head: MessageHead,
-    pub(crate) role: Role,
-    pub(crate) next_hop: ProcessId,
-    pub(crate) held: HeldCredits,
-    /// The id with which a driver first sent the message.
-    pub(crate) message_id: Option<NonZeroU64>,
-    /// The time after which the message is not resent.
-    pub(crate) deadline: Time,
-    pub(crate) attempts: Attempts,
-    pub(crate) origin: KnownOrigin,
-    /// Whether the destination may have the message already.
-    pub(crate) may_have_arrived: bool,
-    /// The failure since which the destination may have the message.
-    pub(crate) first_failure: Option<SendFailure>,
-    /// The gateway that the message was sent to; `None` if the next hop is the destination.
-    pub(crate) gateway: Option<Gateway>,
-}
-
-/// The attempts to send a message before the present one.
-#[derive(Debug, Default)]
-pub(crate) struct Attempts {
-    /// The number of resends.
-    pub(crate) resends: u32,
-    /// The number of resends on paths that had failed.
-    pub(crate) retries: u32,
-    /// The paths that have failed since every path was last tried: local NID, peer NID.
-    pub(crate) failed: Vec<(Nid, Nid)>,
-    /// Whether failed paths on which something was received later have been made available again.
-    pub(crate) has_returned: bool,
-    /// Whether selection prefers an unresponsive path to a failed one that was made available again.
-    pub(crate) tries_unresponsive: bool,
-}
-
-/// The origin of a message, and whether it is sent with the message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum KnownOrigin {
-    /// The message was not sent to a gateway of this library.
-    #[default]
-    None,
-    /// The next hop knows the origin without being told: it is the name that the driver gave the message.
-    Implied(MessageOrigin),
-    /// The origin is sent with the message, because the next hop cannot know it otherwise.
-    Carried(MessageOrigin),
-}
-
-/// The gateway that a message was sent to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gateway {
-    /// [`PeerNi::connection_epoch`] of the gateway when the message was sent.
-    pub(crate) connection_epoch: u32,
-    /// Whether the gateway will confirm the message.
-    pub(crate) confirms: bool,
-}
-
-/// The send credits that a message holds and must return once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HeldCredits {
-    pub(crate) peer: bool,
-    /// The NI credit; `None` while the message waits for one.
-    pub(crate) ni: Option<NiCredit>,
-}
-
-/// The credits of a message that the driver still has: see [`OutgoingMessage::take_credits`].
-#[derive(Debug)]
-pub struct TakenCredits {
-    pub(crate) ni: Option<(Arc<Ni>, NiCredit)>,
-    pub(crate) peer_ni: Option<Arc<PeerNi>>,
-    pub(crate) next_hop: Nid,
-    pub(crate) bytes: u64,
-}
-
-impl KnownOrigin {
-    pub(crate) const fn name(self) -> Option<MessageOrigin> {
-        match self {
-            Self::None => None,
-            Self::Implied(origin) | Self::Carried(origin) => Some(origin),
-        }
-    }
-}
 
 /// Methods for drivers.
 impl OutgoingMessage {
