@@ -5,8 +5,10 @@ use crate::confirm::{Arrived, BrokenOff, BroughtBy, Due, Recovered, WaitingCopy}
 use crate::environment::time::Time;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::model::lnd::{DeferredRx, RxAction};
-use crate::model::message::{Gateway, IncomingMessage, OutgoingMessage, Pooled};
-use crate::model::{CarriedOrigin, Confirmation, MessageOrigin, Ni, PeerNi, PreviousHop, Provenance};
+use crate::model::message::{IncomingMessage, OutgoingMessage, Pooled};
+use crate::model::{
+    CarriedOrigin, Confirmation, Gateway, MessageOrigin, Ni, PeerNi, PreviousHop, Provenance,
+};
 use crate::stats::Partial;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Header, Nid};

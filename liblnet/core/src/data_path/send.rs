@@ -13,10 +13,10 @@ use crate::health::{Cause, Delivery, SendFailure};
 use crate::memory::Md;
 use crate::model::lnd::SendOutcome;
 use crate::model::message::{
-    Gateway, MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, TakenCredits,
+    MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, TakenCredits,
 };
 use crate::model::response_to;
-use crate::model::{Ni, PeerNi};
+use crate::model::{Gateway, Ni, PeerNi};
 use crate::sending::Admission;
 use crate::stats::Outcome;
 use lnet_log::LogClass;
@@ -168,11 +168,9 @@ impl DataPath {
         };
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.note_sent();
-            let is_routed = message.is_routed();
-            let gateway =
-                is_routed.then(|| Gateway { connection_epoch: peer_ni.connection_epoch(), confirms: false });
-            message.gateway = gateway;
-            if is_routed && self.gateway_watch.arm(|| self.env.now()) {
+            let connection_epoch = peer_ni.connection_epoch();
+            message.gateway = message.is_routed().then_some(Gateway { connection_epoch, confirms: false });
+            if message.gateway.is_some() && self.gateway_watch.arm(|| self.env.now()) {
                 self.health.wake();
             }
         }

@@ -1,50 +1,14 @@
 //! Messages that arrive.
 
-use super::pool::Memory;
-use super::{Forwarded, MessageHead, Operation, OutgoingMessage, Part, Pooled, PreviousHop, Response, Role};
+use super::message::{
+    ArrivingMessage, Forwarded, IncomingMessage, Memory, MessageHead, OutgoingMessage, Part, Pooled,
+    Response, Role, TransitMessage,
+};
+use super::peer_ni::PeerNi;
 use crate::memory::MemSlice;
-use crate::model::peer_ni::PeerNi;
-use crate::model::provenance::{CarriedOrigin, MessageOrigin};
-use crate::model::router_buffer::RouterBuffer;
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-
-/// A message that arrives, whose payload its driver is to read. The core creates it, and the driver returns it to the core.
-#[derive(Debug)]
-pub enum ArrivingMessage {
-    /// The message is for this node.
-    ForThisNode(Pooled<IncomingMessage>),
-    /// The message is for another node, to which this one forwards it.
-    ForAnother(Pooled<TransitMessage>),
-}
-
-/// A message from a peer for this node.
-#[derive(Debug)]
-pub struct IncomingMessage {
-    pub(super) head: MessageHead,
-    /// The NID of the node that sent the message here: its source, or a gateway.
-    pub(crate) from: Nid,
-    /// The origin by which copies of the message are recognised while it is arriving; `None` once it has arrived, and for one
-    /// that came without a gateway.
-    pub(crate) origin: Option<MessageOrigin>,
-    /// The operation that the message belongs to, once its memory has been found.
-    pub(crate) operation: Option<Operation>,
-}
-
-/// A message from a peer that this node receives for another node.
-#[derive(Debug)]
-pub struct TransitMessage {
-    pub(super) head: MessageHead,
-    /// The NID of the node that sent the message here.
-    pub(crate) from: Nid,
-    /// The node that the message came from, if that waits for this gateway's confirmation.
-    pub(crate) previous_hop: Option<Box<PreviousHop>>,
-    /// The origin that goes with the message to the next hop.
-    pub(crate) origin: Option<CarriedOrigin>,
-    /// The memory of the payload; `None` while the message waits for a buffer.
-    pub(crate) buffer: Option<Box<RouterBuffer>>,
-}
 
 impl ArrivingMessage {
     fn head(&self) -> &MessageHead {

@@ -1,0 +1,72 @@
+//! The roles of messages that this node sends: what depends on them.
+
+use super::message::{Forwarded, OutgoingMessage, Request, Response, Role, response_to};
+use crate::event::Event;
+use crate::memory::Md;
+use lnet_wire::{NetId, Nid};
+use std::sync::Arc;
+
+/// The role that refers to nothing, of a message that has ended.
+impl Default for Role {
+    fn default() -> Self {
+        Self::Response(Response::default())
+    }
+}
+
+/// Methods about the role.
+impl OutgoingMessage {
+    /// The MD of the payload: none of an ACK, or of a message that is forwarded.
+    pub(crate) const fn md(&self) -> Option<&Arc<Md>> {
+        match &self.role {
+            Role::Request(request) => Some(&request.md),
+            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.md),
+            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
+        }
+    }
+
+    /// The event to report when the message ends.
+    pub(crate) const fn event(&self) -> Option<&Event> {
+        match &self.role {
+            Role::Request(request) => request.event.as_ref(),
+            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.event),
+            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
+        }
+    }
+
+    /// The source NID that the caller of a request asked for.
+    pub(crate) const fn source(&self) -> Option<Nid> {
+        match &self.role {
+            Role::Request(request) => request.source,
+            Role::Response(_) | Role::Forwarded(_) => None,
+        }
+    }
+
+    /// Whether this node forwards the message from one node to another.
+    pub(crate) const fn is_forwarded(&self) -> bool {
+        matches!(self.role, Role::Forwarded(_))
+    }
+
+    /// Whether the message can be returned to the node that it came from, which waits for its confirmation.
+    pub(crate) const fn is_returnable(&self) -> bool {
+        matches!(self.role, Role::Forwarded(Forwarded { previous_hop: Some(_), .. }))
+    }
+
+    /// The net from which a forwarded message arrived.
+    pub(crate) fn came_by(&self) -> Option<NetId> {
+        match &self.role {
+            Role::Forwarded(forwarded) => forwarded.buffer.from.map(Nid::net),
+            Role::Request(_) | Role::Response(_) => None,
+        }
+    }
+
+    /// Whether the message repeats a request whose result another message reports.
+    pub(crate) const fn is_copy(&self) -> bool {
+        matches!(self.role, Role::Request(Request { event: None, .. }))
+    }
+
+    /// Whether the response to the message has arrived, which proves that the message has arrived, whatever its driver reports.
+    pub(crate) fn has_response(&self) -> bool {
+        let Role::Request(request) = &self.role else { return false };
+        response_to(&self.header.body).is_some_and(|response| request.md.has_response(response))
+    }
+}
