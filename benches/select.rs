@@ -96,7 +96,7 @@ fn choice(c: &mut Criterion) {
             let core = node(interfaces);
             peer(&core, 0x0b00_0001, nids);
             group.bench_function(BenchmarkId::from_parameter(format!("{interfaces} x {nids}")), |b| {
-                b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
+                b.iter(|| core.data_path().select_path(None, black_box(nid(0x0b00_0001))).unwrap());
             });
             core.admin().shutdown();
         }
@@ -104,15 +104,15 @@ fn choice(c: &mut Criterion) {
     let core = node(4);
     peer(&core, 0x0b00_0001, 4);
     group.bench_function("4 x 4", |b| {
-        b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap())
+        b.iter(|| core.data_path().select_path(None, black_box(nid(0x0b00_0001))).unwrap())
     });
     let on_numa = numa_node();
     peer(&on_numa, 0x0b00_0001, 4);
     group.bench_function("4 x 4, by distance", |b| {
-        b.iter(|| on_numa.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
+        b.iter(|| on_numa.data_path().select_path(None, black_box(nid(0x0b00_0001))).unwrap());
     });
     group.bench_function("4 x 4, source given", |b| {
-        b.iter(|| core.data_path().choose(Some(nid(0x0a00_0001)), black_box(nid(0x0b00_0001))).unwrap());
+        b.iter(|| core.data_path().select_path(Some(nid(0x0a00_0001)), black_box(nid(0x0b00_0001))).unwrap());
     });
     group.finish();
 }
@@ -128,12 +128,12 @@ fn many_peers(c: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(peers), |b| {
             b.iter(|| {
                 which = (which + 7919) % peers;
-                core.data_path().choose(None, black_box(nid(0x0b00_0001 + which * 4))).unwrap()
+                core.data_path().select_path(None, black_box(nid(0x0b00_0001 + which * 4))).unwrap()
             });
         });
         // The rest of the difference when the memory has been read before: look-ups take the same steps.
         group.bench_function(BenchmarkId::new("the same one each time", peers), |b| {
-            b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
+            b.iter(|| core.data_path().select_path(None, black_box(nid(0x0b00_0001))).unwrap());
         });
         core.admin().shutdown();
     }
@@ -211,7 +211,7 @@ fn selection_rules(c: &mut Criterion) {
             peer(&core, 0x0b00_0001, 4);
             with_rules(&core, (0..rules).map(rule).chain(its.clone()));
             group.bench_function(BenchmarkId::new(*about, rules), |b| {
-                b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
+                b.iter(|| core.data_path().select_path(None, black_box(nid(0x0b00_0001))).unwrap());
             });
             core.admin().shutdown();
         }
@@ -230,7 +230,7 @@ fn selection_rules(c: &mut Criterion) {
         let behind = Nid::new(far, 0x0b00_0001);
         core.admin().make_peer(behind, false, false).unwrap();
         group.bench_function(BenchmarkId::new("this router", rules), |b| {
-            b.iter(|| core.data_path().choose(None, black_box(behind)).unwrap());
+            b.iter(|| core.data_path().select_path(None, black_box(behind)).unwrap());
         });
         core.admin().shutdown();
     }
@@ -263,7 +263,7 @@ fn while_choosing(core: &Core, change: impl FnOnce()) -> Changed {
             let mut slices = of_this_thread().1;
             while !done.load(Ordering::Relaxed) {
                 let start = Instant::now();
-                core.data_path().choose(None, black_box(nid(0x0c00_0000))).unwrap();
+                core.data_path().select_path(None, black_box(nid(0x0c00_0000))).unwrap();
                 let took = start.elapsed();
                 longest = longest.max(took);
                 if took > longest_on_cpu {

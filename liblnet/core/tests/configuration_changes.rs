@@ -123,7 +123,7 @@ fn a_configured_peer_on_several_nets_outlives_each_of_them() {
         assert_eq!(nids_of(&core, "10.0.1.4@tcp1").is_none(), is_left(own1), "{removed:?}");
         assert_eq!(core.admin().routes().iter().count() == 0, is_left(own1), "{removed:?}");
         let destination =
-            || core.data_path().choose(None, nid("10.0.0.2@tcp")).map(|chosen| chosen.destination());
+            || core.data_path().select_path(None, nid("10.0.0.2@tcp")).map(|chosen| chosen.destination());
         let expected = match removed {
             [one] if *one == own => Ok(nid("10.0.1.2@tcp1")),
             [_] => Ok(nid("10.0.0.2@tcp")),

@@ -95,7 +95,7 @@ fn queued_bytes_are_compared_before_credits_only_if_configured() {
         assert_eq!(rig.kept_for(), expected.map(nid), "{compare_queued_bytes}");
         // The explanation names the NID that the next message takes.
         let shown = rig.core.data_path().explain(None, nid(first)).unwrap().chosen.destination();
-        assert_eq!(shown, rig.core.data_path().choose(None, nid(first)).unwrap().destination());
+        assert_eq!(shown, rig.core.data_path().select_path(None, nid(first)).unwrap().destination());
         assert_eq!(shown, nid(second), "{compare_queued_bytes}");
     }
 }

@@ -28,7 +28,7 @@ fn connect(rig: &Rig, peer: Nid, incarnation: u64) {
 
 /// Whether a message goes only to the NID that its target names.
 fn is_named_only(rig: &Rig, [first, second]: [Nid; 2]) -> bool {
-    let destination = |named| rig.core.data_path().choose(None, named).unwrap().destination();
+    let destination = |named| rig.core.data_path().select_path(None, named).unwrap().destination();
     // Without a restart both NIDs mean the peer, and the same one is selected for both.
     (destination(first), destination(second)) == (first, second)
 }

@@ -24,7 +24,7 @@ pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
         let Some(shown) = core.admin().reachability(peer.primary) else { continue };
         // Messages to a peer that has been started again, and is not discovered yet, go to the NID that they name: one
         // that works is enough.
-        let finds = |nid: &Nid| core.data_path().choose(None, *nid);
+        let finds = |nid: &Nid| core.data_path().select_path(None, *nid);
         let works =
             |chosen: &Result<ChosenPath, Errno>| chosen.as_ref().is_ok_and(|chosen| !chosen.is_dead());
         let chosen = peer
@@ -32,7 +32,7 @@ pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
             .iter()
             .map(finds)
             .find(works)
-            .unwrap_or_else(|| core.data_path().choose(None, peer.primary));
+            .unwrap_or_else(|| core.data_path().select_path(None, peer.primary));
         let works = works(&chosen);
         match shown.state {
             Reachability::Unreachable if works && !is_unproven(core, peer, chosen.as_ref().ok()) => {

@@ -2,7 +2,7 @@
 
 use super::DataPath;
 use crate::environment::time::Time;
-use crate::fault::{Delayed, DelayedMessage, Sent};
+use crate::fault::{Delayed, DelayedMessage};
 use crate::model::Ni;
 use crate::model::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
 use crate::model::message::{IncomingMessage, OutgoingMessage, Pooled};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl DataPath {
     /// Whether a drop rule hits a message that has arrived on `ni`; if so, counts the message as dropped.
     pub(crate) fn fault_drops_incoming(&self, ni: &Ni, header: &Header) -> bool {
-        let lost = self.faults.loses(header, ni.nid(), || self.env.now());
+        let lost = self.faults.loses(header, ni.nid(), self.env.now());
         if lost {
             ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
             let (kind, from, to) = (header.body.kind(), header.src_nid, header.dest_nid);
@@ -22,30 +22,32 @@ impl DataPath {
         lost
     }
 
-    /// Delays a message that has arrived, if a delay rule hits it; returns it otherwise.
-    pub(crate) fn delay_by_fault_rule(
+    /// Delivers a message that has arrived, unless a rule delays it.
+    pub(super) fn deliver_unless_delayed(
         &self,
         message: Pooled<IncomingMessage>,
-        defer: &dyn Fn() -> Arc<dyn DeferredRx>,
-    ) -> Option<Pooled<IncomingMessage>> {
-        match self.faults.delay_arriving(message, defer, || self.env.now()) {
+        make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
+        match self.faults.delay_arriving(message, make_deferred, self.env.now()) {
             Ok(delayed) => {
                 self.note_delayed(&delayed);
-                None
+                RxAction::Defer
             }
-            Err(message) => Some(message),
+            Err(message) => self.deliver(message, make_deferred),
         }
     }
 
-    /// Passes a message with all its credits to its driver, unless a rule drops or delays it.
-    pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Pooled<OutgoingMessage>) -> SendOutcome {
-        match self.faults.send_by(lnd, message, || self.env.now()) {
-            Sent::Now(outcome) => outcome,
-            Sent::Later(delayed) => {
-                self.note_delayed(&delayed);
-                SendOutcome::Pending
-            }
-        }
+    /// Passes a message with all its credits to its driver, unless a rule drops, fails or delays it.
+    pub(super) fn send_under_fault_rules(
+        &self,
+        ni: &Arc<Ni>,
+        lnd: &dyn LndNi,
+        message: Pooled<OutgoingMessage>,
+    ) -> SendOutcome {
+        self.faults.apply_to_leaving(ni, lnd, message, self.env.now()).unwrap_or_else(|delayed| {
+            self.note_delayed(&delayed);
+            SendOutcome::Pending
+        })
     }
 
     /// Continues the delayed messages that are due; returns the time at which the next is due.

@@ -76,7 +76,7 @@ impl DataPath {
             Err(message) => return self.forget_transit(message),
         };
         message.deadline = self.deadline_from_now();
-        match self.path_onwards(&message) {
+        match self.select_path_onwards(&message) {
             Ok(chosen) => {
                 self.readdress(&mut message, chosen);
                 self.launch(message);
@@ -103,15 +103,15 @@ impl DataPath {
     }
 
     /// The path of a forwarded message: to its very destination NID, if that works, or to a gateway.
-    pub(crate) fn path_onwards(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
+    pub(crate) fn select_path_onwards(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
         let nid = message.header.dest_nid;
         // Limited, so that messages to NIDs that do not exist cannot fill the table of peers.
         let destination = self.peer_ni_if_room(nid).ok_or(Errno::NoMemory)?;
-        let chosen = self.choose_again_from(None, message, &destination)?;
+        let chosen = self.select_path_from(None, message, &destination)?;
         if !chosen.is_dead() {
             return Ok(chosen);
         }
-        if let Some(other) = self.path_to_other_nid(message, &destination) {
+        if let Some(other) = self.select_path_to_other_nid(message, &destination) {
             return Ok(other);
         }
         // The previous hop may know a gateway with a better path.
@@ -119,15 +119,6 @@ impl DataPath {
             true => Err(Errno::HostUnreachable),
             false => Ok(chosen),
         }
-    }
-
-    /// The path to another NID of the destination node, if that node and the sender are multi-rail (PS-6).
-    fn path_to_other_nid(&self, message: &OutgoingMessage, destination: &PeerNi) -> Option<ChosenPath> {
-        let is_multi_rail = |nid: Nid| self.topology.peer(nid).is_some_and(|peer| peer.is_multi_rail());
-        if !destination.peer_now().is_multi_rail() || !is_multi_rail(message.header.src_nid) {
-            return None;
-        }
-        self.choose_other_nid(message, destination)
     }
 
     /// Returns the buffer of a message that has ended; waiting messages may get it.

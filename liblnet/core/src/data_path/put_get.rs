@@ -121,7 +121,7 @@ impl DataPath {
             };
         };
         let reserved = target.portal == RESERVED_PORTAL;
-        match self.choose_for(request.source, destination.as_ref(), reserved, Some(&request.md)) {
+        match self.select_path_of_request(request.source, destination.as_ref(), reserved, Some(&request.md)) {
             Ok(chosen) => self.launch(self.address(request, chosen)),
             Err(errno) => {
                 let may_wait = errno == Errno::HostUnreachable && !reserved && !request.recovery;
@@ -242,12 +242,12 @@ impl DataPath {
 impl DataPath {
     /// The path that a message to `destination` would take now. Nothing is committed: the same call returns the same
     /// path until something changes.
-    pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<ChosenPath, Errno> {
+    pub fn select_path(&self, source: Option<Nid>, destination: Nid) -> Result<ChosenPath, Errno> {
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        self.choose_for(source, peer_ni.as_ref(), false, None)
+        self.select_path_of_request(source, peer_ni.as_ref(), false, None)
     }
 
-    /// Like [`DataPath::choose`], with the reasons. An unknown NID is treated as a peer that is not multi-rail, and is
+    /// Like [`DataPath::select_path`], with the reasons. An unknown NID is treated as a peer that is not multi-rail, and is
     /// not added.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
@@ -263,7 +263,7 @@ impl DataPath {
     }
 
     /// Selects the path of a message from the memory of `md`.
-    fn choose_for(
+    fn select_path_of_request(
         &self,
         source: Option<Nid>,
         peer_ni: Option<&Arc<PeerNi>>,
@@ -273,10 +273,11 @@ impl DataPath {
         let numa = self.numa(md);
         let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
         let path_request = PathRequest { reserved, ..self.path_request(source, destination, numa.as_ref()) };
-        self.topology.with_paths(|paths| select::choose(paths, peer_ni, path_request))
+        self.topology.with_paths(|paths| select::select_path(paths, peer_ni, path_request))
     }
 
-    pub(crate) fn choose_again_from(
+    /// Selects a new path from `source`, or from any NID, for a message that may have been sent before.
+    pub(crate) fn select_path_from(
         &self,
         source: Option<Nid>,
         message: &OutgoingMessage,
@@ -284,18 +285,22 @@ impl DataPath {
     ) -> Result<ChosenPath, Errno> {
         let numa = self.numa(message.md().map(|md| &**md));
         let path_request = self.path_request_again(source, message, peer_ni.nid(), numa.as_ref());
-        self.topology.with_paths(|paths| select::choose(paths, Some(peer_ni), path_request))
+        self.topology.with_paths(|paths| select::select_path(paths, Some(peer_ni), path_request))
     }
 
-    /// [`select::choose_other_nid`] for a message that this node forwards.
-    pub(crate) fn choose_other_nid(
+    /// The path of a forwarded message to another NID of the destination node, if that node and the sender are multi-rail (PS-6).
+    pub(crate) fn select_path_to_other_nid(
         &self,
         message: &OutgoingMessage,
         destination: &PeerNi,
     ) -> Option<ChosenPath> {
+        let is_multi_rail = |nid: Nid| self.topology.peer(nid).is_some_and(|peer| peer.is_multi_rail());
+        if !destination.peer_now().is_multi_rail() || !is_multi_rail(message.header.src_nid) {
+            return None;
+        }
         let numa = self.numa(None);
         let path_request = self.path_request_again(None, message, destination.nid(), numa.as_ref());
-        self.topology.with_nets(|nets| select::choose_other_nid(nets, destination, path_request))
+        self.topology.with_nets(|nets| select::select_path_to_other_nid(nets, destination, path_request))
     }
 
     fn path_request_again<'a>(

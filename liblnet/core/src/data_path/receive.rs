@@ -51,7 +51,7 @@ impl Upcalls for DataPath {
                 return RxAction::Reject(violation);
             }
         };
-        if self.fault_drops_incoming(ni, header) {
+        if self.faults.act_on_arrival() && self.fault_drops_incoming(ni, header) {
             if let (Inspection::ForAnother, Some(lnd), Some(name)) = (inspection, ni.lnd(), provenance.hop) {
                 // Confirmed, as if the message had been lost behind this gateway.
                 lnd.confirm(from, name, Confirmation::Delivered);
@@ -105,10 +105,10 @@ impl Upcalls for DataPath {
                 }
             }
         };
-        match self.delay_by_fault_rule(message, make_deferred) {
-            Some(message) => self.deliver(message, make_deferred),
-            None => RxAction::Defer,
+        if self.faults.act_on_arrival() {
+            return self.deliver_unless_delayed(message, make_deferred);
         }
+        self.deliver(message, make_deferred)
     }
 
     fn received(&self, message: ArrivingMessage, result: Result<(), Errno>) {

@@ -10,8 +10,8 @@ use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 impl ResendContext for DataPath {
-    fn choose_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
-        self.path_again(message)
+    fn select_path_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
+        self.select_path_again(message)
     }
 
     fn may_wait_for_route(&self, message: &OutgoingMessage) -> bool {
@@ -114,16 +114,16 @@ impl DataPath {
 
     /// Selects a new path for a message: for a request as the caller asked for it, for a response the reverse path if
     /// possible, any other if not (snd-070).
-    pub(crate) fn path_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
+    pub(crate) fn select_path_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
         if message.is_forwarded() {
-            return self.path_onwards(message);
+            return self.select_path_onwards(message);
         }
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == destination => Arc::clone(peer_ni),
             _ => self.responding_peer_ni(destination)?,
         };
-        self.choose_again(message, &peer_ni)
+        self.select_path_to(message, &peer_ni)
     }
 
     /// The peer NI that a response goes to. A node behind a gateway may be unknown: its request came from the gateway's NID.
@@ -167,18 +167,18 @@ impl DataPath {
     /// may have received in part, and that the peer deduplicates, takes another source rather than fail: a new
     /// message in its place would find the memory of the first in use. Only a multi-rail peer deduplicates by the
     /// node, whichever interface the message comes from.
-    pub(crate) fn choose_again(
+    pub(crate) fn select_path_to(
         &self,
         message: &OutgoingMessage,
         peer_ni: &Arc<PeerNi>,
     ) -> Result<ChosenPath, Errno> {
-        let chosen = self.choose_again_from(message.source(), message, peer_ni);
+        let chosen = self.select_path_from(message.source(), message, peer_ni);
         let may_leave_source = message.source().is_some()
             && message.message_id().is_some()
             && peer_ni.peer_now().is_multi_rail();
         if may_leave_source
             && chosen.as_ref().map_or(true, ChosenPath::is_last_resort)
-            && let Ok(other) = self.choose_again_from(None, message, peer_ni)
+            && let Ok(other) = self.select_path_from(None, message, peer_ni)
             && !other.is_last_resort()
         {
             return Ok(other);

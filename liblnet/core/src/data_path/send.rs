@@ -189,7 +189,8 @@ impl DataPath {
             }
         }
         let outcome = match ni.lnd() {
-            Some(lnd) => self.send_by(lnd, message),
+            Some(lnd) if self.faults.act_on_leaving() => self.send_under_fault_rules(&ni, lnd, message),
+            Some(lnd) => lnd.send(message),
             None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
         };
         if let SendOutcome::Done(message, result) = outcome {
@@ -203,7 +204,7 @@ impl DataPath {
             let errno = if self.env.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
             return steps.push(Step::End(message, Err(errno.into())));
         }
-        match self.path_again(&message) {
+        match self.select_path_again(&message) {
             // If a message passed its credit on to the next one, and that did the same, none would ever be sent.
             Ok(chosen) if message.held.peer && (chosen.is_last_resort() || chosen.is_late()) => {
                 steps.push(Step::Post(message));

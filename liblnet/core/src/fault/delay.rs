@@ -3,8 +3,8 @@
 //! A message that is sent waits with its credits. A message that has arrived waits in its driver, which does not read
 //! the payload meanwhile.
 
+use super::FaultRules;
 use super::rules::RuleId;
-use super::{FaultRules, ON_ARRIVAL};
 use crate::environment::time::Time;
 use crate::model::Ni;
 use crate::model::lnd::DeferredRx;
@@ -82,13 +82,9 @@ impl FaultRules {
         &self,
         message: Pooled<IncomingMessage>,
         defer: &dyn Fn() -> Arc<dyn DeferredRx>,
-        now: impl FnOnce() -> Time,
+        now: Time,
     ) -> Result<Delayed, Pooled<IncomingMessage>> {
-        if !self.may_act(ON_ARRIVAL) {
-            return Err(message);
-        }
         let Some(ni) = message.ni.clone() else { return Err(message) };
-        let now = now();
         match self.with(|rules| rules.delays(&message.header, ni.nid(), now)) {
             Some((latency, rule)) => {
                 Ok(self.delay(now + latency, rule, DelayedMessage::Arriving(message, defer()), ni))

@@ -17,7 +17,6 @@ pub use rules::FaultStats;
 pub(crate) use fail_nid::FailRules;
 
 pub(crate) use delay::{Delayed, DelayedMessage};
-pub(crate) use drop::Sent;
 
 use self::delay::Late;
 use self::rules::{Rule, Rules};
@@ -44,9 +43,14 @@ impl FaultRules {
         Self { where_active: AtomicU8::new(0), rules: Mutex::new(Rules::new(seed)), late: Mutex::default() }
     }
 
-    /// Whether any rule may apply at `place`, one of the bits.
-    fn may_act(&self, place: u8) -> bool {
-        self.where_active.load(Ordering::Acquire) & place != 0
+    /// Whether any rule may apply to messages that arrive.
+    pub(crate) fn act_on_arrival(&self) -> bool {
+        self.where_active.load(Ordering::Acquire) & ON_ARRIVAL != 0
+    }
+
+    /// Whether any rule may apply to messages that leave.
+    pub(crate) fn act_on_leaving(&self) -> bool {
+        self.where_active.load(Ordering::Acquire) & ON_LEAVING != 0
     }
 
     /// Runs `act` on the rules, and updates `where_active`.

@@ -53,7 +53,7 @@ pub(crate) enum Resend {
 /// The information about the node that the decision to resend needs.
 pub(crate) trait ResendContext {
     /// The path that the message would take now.
-    fn choose_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno>;
+    fn select_path_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno>;
 
     /// Whether a message for which there is no path waits for one.
     fn may_wait_for_route(&self, message: &OutgoingMessage) -> bool;
@@ -126,7 +126,7 @@ impl Health {
         }
         message.attempts.failed.push((ni.nid(), peer_ni.nid()));
         message.attempts.tries_unresponsive = !broke && message.attempts.retries == 0;
-        let path = match context.choose_again(message) {
+        let path = match context.select_path_again(message) {
             Ok(path) => path,
             Err(Errno::HostUnreachable) if context.may_wait_for_route(message) => {
                 message.attempts.failed.clear();

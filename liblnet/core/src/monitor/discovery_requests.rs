@@ -33,8 +33,9 @@ impl Monitor<'_> {
     /// The source NID, if it matters, and the peer NID of a request: those of `path`; without a path the peer NID that
     /// selection chooses now, which is named if the request fails.
     fn source_and_nid(&self, peer: &Peer, path: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
-        let chosen =
-            || self.data_path.choose(None, peer.primary).map_or(peer.primary, |chosen| chosen.destination());
+        let chosen = || {
+            self.data_path.select_path(None, peer.primary).map_or(peer.primary, |chosen| chosen.destination())
+        };
         path.map_or_else(|| (None, chosen()), |(local, remote)| (Some(local), remote))
     }
 

@@ -20,7 +20,7 @@ impl Monitor<'_> {
         };
         for (md, repeat) in self.health.requests_to_repeat(now, has_failed) {
             let copy = self.copy_of(md, &repeat);
-            match self.data_path.path_again(&copy) {
+            match self.data_path.select_path_again(&copy) {
                 Ok(path) if !path.is_last_resort() => {
                     self.health.count_resend();
                     self.log_repeat(&repeat, path.ni.nid(), path.next_hop());

@@ -1,6 +1,5 @@
 //! A selection with the reasons why the other candidates lost.
 
-use super::choose;
 use super::chosen_path::ChosenPath;
 use super::compare::{ALL, Candidate, Explained, LASTING, Reason, explained};
 use super::criteria::{Criterion, LocalNiCandidate};
@@ -9,6 +8,7 @@ use super::other_paths::is_avoided;
 use super::path_request::{PathRequest, Paths};
 use super::preferring::Preferring;
 use super::routed::{bound_ni, hops, is_any_nid_meant, nets_of_gateway, routed_nets};
+use super::select_path;
 use crate::model::{ActiveRoute, Net, Ni, Peer, PeerNet, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::{Arc, Weak};
@@ -35,13 +35,13 @@ pub struct Explanation {
     pub gateway_nis: Vec<Loser<Nid>>,
 }
 
-/// Selects a path as [`choose`] does, with the reasons against the other candidates.
+/// Selects a path as [`select_path`] does, with the reasons against the other candidates.
 pub fn explain(
     paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
     path_request: PathRequest<'_>,
 ) -> Result<Explanation, Errno> {
-    let chosen = choose(paths, destination, path_request)?;
+    let chosen = select_path(paths, destination, path_request)?;
     let explanation = Explanation {
         chosen,
         nets: Vec::new(),

@@ -1,6 +1,6 @@
 //! Path selection (core-behaviour 2): the local NI and the peer NI of a message.
 //!
-//! [`choose`] reads the nets and the peer and changes nothing; [`ChosenPath::commit`] stores the use, so that round
+//! [`select_path`] reads the nets and the peer and changes nothing; [`ChosenPath::commit`] stores the use, so that round
 //! robin selects another of equal candidates next. The criteria and their order are in `criteria`.
 
 mod chosen_path;
@@ -49,7 +49,7 @@ use std::sync::Arc;
 /// that is not multi-rail goes to the NID as named, by the interface that it sticks to; for a multi-rail peer the best of all
 /// paths is taken, whichever of its NIDs was named. If the two nodes have no net in common, the message is sent to the
 /// gateway of a route. [`Errno::HostUnreachable`] if there is no path.
-pub fn choose(
+pub fn select_path(
     paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
     path_request: PathRequest<'_>,
@@ -72,7 +72,7 @@ pub fn choose(
         };
     }
     if is_named_only(peer, path_request) {
-        return choose_to_named(paths, named, path_request);
+        return select_path_to_named(paths, named, path_request);
     }
     let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
         return over_gateway(paths, named, None, path_request);
@@ -97,7 +97,7 @@ fn is_named_only(peer: &Peer, path_request: PathRequest<'_>) -> bool {
 }
 
 /// The path to exactly the NID that was named, by the interface that it sticks to.
-fn choose_to_named(
+fn select_path_to_named(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
     path_request: PathRequest<'_>,
@@ -130,7 +130,7 @@ fn choose_to_named(
 
 /// The path of a forwarded message to another NID of its destination node, if the NID that its sender selected cannot be
 /// reached (PS-6); not on the net on which the message arrived. `None`: the others cannot be reached either, as far as is known.
-pub(crate) fn choose_other_nid(
+pub(crate) fn select_path_to_other_nid(
     nets: &Nets,
     named: &PeerNi,
     path_request: PathRequest<'_>,

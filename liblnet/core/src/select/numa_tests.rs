@@ -81,7 +81,7 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..times {
         let chosen =
-            choose(Paths { nets, routes: &Routes::default() }, Some(&peer_ni), path_request).unwrap();
+            select_path(Paths { nets, routes: &Routes::default() }, Some(&peer_ni), path_request).unwrap();
         chosen.commit();
         *own.entry(chosen.ni.nid().to_string()).or_default() += 1;
         *its.entry(chosen.destination().to_string()).or_default() += 1;

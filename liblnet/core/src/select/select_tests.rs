@@ -29,13 +29,13 @@ pub(super) fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerN
     (table, peer_nis)
 }
 
-/// [`super::choose`] on a node without routes.
-fn choose(
+/// [`super::select_path`] on a node without routes.
+fn select_path(
     nets: &Nets,
     destination: Option<&Arc<PeerNi>>,
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
-    super::choose(Paths { nets, routes: &Routes::default() }, destination, path_request)
+    super::select_path(Paths { nets, routes: &Routes::default() }, destination, path_request)
 }
 
 pub(super) fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static> {
@@ -59,7 +59,7 @@ pub(super) fn path_request(source: Option<&str>, destination: &str) -> PathReque
 fn paths(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> BTreeMap<(String, String), usize> {
     let mut paths = BTreeMap::new();
     for _ in 0..times {
-        let chosen = choose(nets, Some(to), path_request(None, &to.nid().to_string())).unwrap();
+        let chosen = select_path(nets, Some(to), path_request(None, &to.nid().to_string())).unwrap();
         chosen.commit();
         let path = (chosen.ni.nid().to_string(), chosen.destination().to_string());
         *paths.entry(path).or_default() += 1;
@@ -88,7 +88,7 @@ fn the_table_of_sources_and_destinations() {
     ];
     for (source, destination, want) in table {
         let (_table, peer_nis) = peer(&[destination], PeerState::default());
-        let got = choose(&nets, Some(&peer_nis[0]), path_request(source, destination));
+        let got = select_path(&nets, Some(&peer_nis[0]), path_request(source, destination));
         assert_eq!(got.map(|chosen| chosen.ni.nid()), want.map(nid), "{source:?} to {destination}");
     }
 }
@@ -119,7 +119,7 @@ fn a_peer_on_two_nets_is_reached_over_both() {
 /// The local and peer NIDs of this many messages, in order.
 fn order(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> Vec<(Nid, Nid)> {
     let path = || {
-        let chosen = choose(nets, Some(to), path_request(None, &to.nid().to_string())).unwrap();
+        let chosen = select_path(nets, Some(to), path_request(None, &to.nid().to_string())).unwrap();
         chosen.commit();
         (chosen.ni.nid(), chosen.destination())
     };
@@ -286,7 +286,7 @@ fn every_message_counts_as_a_use_of_its_interface() {
     let uses: [&dyn Fn(); 3] = [
         &|| answered(&nets, nets.ni(first).unwrap(), &peer_nis[0]),
         &|| {
-            choose(&nets, Some(&peer_nis[0]), path_request(Some("10.0.0.1@tcp"), "10.0.0.8@tcp"))
+            select_path(&nets, Some(&peer_nis[0]), path_request(Some("10.0.0.1@tcp"), "10.0.0.8@tcp"))
                 .unwrap()
                 .commit()
         },
@@ -323,7 +323,7 @@ fn a_message_to_the_reserved_portal_does_not_set_the_preferred_interface() {
     let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
     let send = |reserved| {
         let path_request = PathRequest { reserved, ..path_request(None, "10.0.0.9@tcp") };
-        let chosen = choose(&nets, Some(&peer_nis[0]), path_request).unwrap();
+        let chosen = select_path(&nets, Some(&peer_nis[0]), path_request).unwrap();
         chosen.commit();
         chosen.ni.nid().to_string()
     };
@@ -340,11 +340,11 @@ fn a_response_counts_as_a_use_of_its_interfaces() {
     answered(&nets, nets.ni(nid("10.0.0.1@tcp")).unwrap(), &peer_nis[0]);
     // The peer turns out to have another NID, to which nothing has been sent yet.
     table.attach(&ConfigLock::default().lock(), &peer_nis[0].peer(), nid("10.0.0.9@tcp"), 8);
-    let chosen = choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
+    let chosen = select_path(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.2@tcp", "10.0.0.9@tcp"].map(nid));
     chosen.commit();
     answered(&nets, &chosen.ni, chosen.peer_ni.as_ref().unwrap());
-    let chosen = choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
+    let chosen = select_path(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.1@tcp", "10.0.0.8@tcp"].map(nid));
 }
 
@@ -354,9 +354,9 @@ fn a_given_source_becomes_the_preferred_interface_of_a_single_rail_peer() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::default());
     let given = Some("10.0.0.2@tcp");
-    choose(&nets, Some(&peer_nis[0]), path_request(given, "10.0.0.8@tcp")).unwrap().commit();
+    select_path(&nets, Some(&peer_nis[0]), path_request(given, "10.0.0.8@tcp")).unwrap().commit();
     for source in [None, Some("10.0.0.1@tcp"), None] {
-        let chosen = choose(&nets, Some(&peer_nis[0]), path_request(source, "10.0.0.8@tcp")).unwrap();
+        let chosen = select_path(&nets, Some(&peer_nis[0]), path_request(source, "10.0.0.8@tcp")).unwrap();
         assert_eq!(chosen.ni.nid(), nid(source.unwrap_or("10.0.0.2@tcp")));
         chosen.commit();
     }
@@ -368,7 +368,7 @@ fn a_nid_that_its_node_reports_as_down_is_used_only_if_all_nids_are_down() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.1.8@tcp1"], PeerState::MULTI_RAIL);
     let chosen = || {
-        choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp"))
+        select_path(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp"))
             .unwrap()
             .destination()
             .to_string()
@@ -399,7 +399,7 @@ fn new_messages_leave_a_late_path_for_one_on_which_something_was_heard_and_then_
     let taken = |any_suspect| {
         let taken = (0..8).map(|_| {
             let request = PathRequest { any_suspect, ..path_request(None, "10.0.1.2@tcp") };
-            let chosen = choose(&nets, Some(&its[0]), request).unwrap();
+            let chosen = select_path(&nets, Some(&its[0]), request).unwrap();
             chosen.commit();
             (chosen.ni.nid(), chosen.destination())
         });
@@ -508,7 +508,7 @@ proptest! {
         let works = |net: u16| own.iter().any(|(its, fatal, _)| *its == net && !fatal);
         let reachable = its.iter().any(|(net, ..)| shared(*net));
         let usable = its.iter().any(|(net, ..)| works(*net));
-        match choose(&nets, Some(&peer_nis[0]), path_request(None, &texts[0])) {
+        match select_path(&nets, Some(&peer_nis[0]), path_request(None, &texts[0])) {
             Err(errno) => prop_assert!(!reachable && errno == Errno::HostUnreachable),
             Ok(chosen) => {
                 prop_assert_eq!(chosen.ni.nid().net(), chosen.destination().net());

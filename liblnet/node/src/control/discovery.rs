@@ -115,7 +115,7 @@ mod tests {
         let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
         let nid = Nid::new(NetId::new(NetType::TCP, 0), 1);
         // No path leads there, but the call adds the peer.
-        let _ = core.data_path().choose(None, nid);
+        let _ = core.data_path().select_path(None, nid);
         assert!(core.admin().peer(nid).is_some() && found(&core, nid, 1).is_none());
         core.admin().shutdown();
     }

@@ -113,7 +113,7 @@ fn a_peer_outlives_each_net_that_this_node_leaves_and_joins_again() {
                 world.expect(reached, || "B is not reached any more".to_owned());
                 let peers = world.core(A).map(|core| core.admin().peers()).unwrap_or_default();
                 world.expect(peers.len() == 1, || format!("A has {} peers", peers.len()));
-                let path = world.core(A).and_then(|core| core.data_path().choose(None, b(1)).ok());
+                let path = world.core(A).and_then(|core| core.data_path().select_path(None, b(1)).ok());
                 world.expect(path.is_some_and(|path| path.destination() == stays), || {
                     "another way".to_owned()
                 });
