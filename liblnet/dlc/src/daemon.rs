@@ -5,7 +5,6 @@ use lnet_os::descriptor::bind_unix_datagram;
 use lnet_wire::Errno;
 use rustix::fs::OFlags;
 use std::env;
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -26,20 +25,13 @@ pub enum Nets {
 }
 
 /// Why the daemon does not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 pub struct StartError {
     /// The error as a number.
     pub errno: Errno,
     text: String,
 }
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for StartError {}
 
 const OLD_LOG: &str = "log.old";
 const CANNOT_START: &str = "cannot start lnetd: ";

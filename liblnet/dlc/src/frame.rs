@@ -23,7 +23,7 @@ pub const MAX_REPLY: u32 = 64 << 20;
 #[derive(Debug, Error)]
 pub enum FrameError {
     /// The connection failed; [`io::ErrorKind::UnexpectedEof`] if it ended within a message.
-    #[error("{0}")]
+    #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     /// The message is longer than allowed.
     #[error("a message of {length} bytes; {limit} are allowed")]

@@ -1,6 +1,7 @@
 //! The files that are made from sources, and how each is made.
 
 mod c_api_matrix;
+mod errors;
 #[path = "../../../liblnet/abi/exported.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod exported;
@@ -41,6 +42,7 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/c-api-matrix.md", make: Make::File(c_api_matrix::document) },
     Generated { path: "docs/configuration.md", make: Make::Sections(settings::update_configuration) },
     Generated { path: "docs/environment.md", make: Make::Sections(settings::update_environment) },
+    Generated { path: "docs/errors.md", make: Make::File(errors::document) },
     Generated { path: "docs/logs.md", make: Make::File(logs::document) },
     Generated { path: "docs/requirements.md", make: Make::File(requirements::document) },
     // The headers of other libraries are written by hand.

@@ -3,6 +3,7 @@
 use super::number;
 use clap::Args;
 use lnet_selftest::console::{Brw, Check, Direction, TestSpec};
+use lnet_selftest::wire::UnsafeParameters;
 
 /// A test.
 #[derive(Debug, Args)]
@@ -32,21 +33,38 @@ pub struct AddTest {
 
 const DEFAULT_SIZE: u32 = 4096;
 
-/// Parses a test: its name and the parameters behind it, in upper or lower case. The error is a text for the user.
-pub fn test_spec(words: &[String]) -> Result<TestSpec, String> {
+/// The errors in the words of a test.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TestError {
+    /// Ping has parameters.
+    #[error("'{0}': ping takes nothing")]
+    PingParameters(String),
+    /// There is no test with this name.
+    #[error("'{0}' is not a test: it takes ping or brw")]
+    NotATest(String),
+    /// A parameter of brw is unknown, or has an invalid value.
+    #[error("'{0}': brw takes read or write, size=N[k|m], check=simple or check=full, off=N")]
+    BrwParameter(String),
+    /// The size and the offset of brw are invalid, or do not fit together.
+    #[error(transparent)]
+    Brw(#[from] UnsafeParameters),
+}
+
+/// Parses a test: its name and the parameters behind it, in upper or lower case.
+pub fn test_spec(words: &[String]) -> Result<TestSpec, TestError> {
     let words: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
     match words.split_first() {
         Some((first, [])) if first == "ping" => Ok(TestSpec::Ping),
-        Some((first, rest)) if first == "ping" => Err(format!("'{}': ping takes nothing", rest.join(" "))),
+        Some((first, rest)) if first == "ping" => Err(TestError::PingParameters(rest.join(" "))),
         Some((first, rest)) if first == "brw" => brw(rest).map(TestSpec::Brw),
         other => {
             let name = other.map_or("", |(first, _)| first);
-            Err(format!("'{name}' is not a test: it takes ping or brw"))
+            Err(TestError::NotATest(name.to_owned()))
         }
     }
 }
 
-fn brw(words: &[String]) -> Result<Brw, String> {
+fn brw(words: &[String]) -> Result<Brw, TestError> {
     let (mut direction, mut check) = (Direction::Read, Check::None);
     let (mut length, mut offset) = (DEFAULT_SIZE, 0);
     for word in words {
@@ -60,11 +78,11 @@ fn brw(words: &[String]) -> Result<Brw, String> {
             _ => return Err(unknown(word)),
         }
     }
-    Brw::new(direction, check, length, offset).map_err(|error| error.to_string())
+    Ok(Brw::new(direction, check, length, offset)?)
 }
 
-fn unknown(word: &str) -> String {
-    format!("'{word}': brw takes read or write, size=N[k|m], check=simple or check=full, off=N")
+fn unknown(word: &str) -> TestError {
+    TestError::BrwParameter(word.to_owned())
 }
 
 /// Parses a size in bytes, with the unit `k` or `m` or without one.
@@ -81,7 +99,7 @@ fn size(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn spec(line: &str) -> Result<TestSpec, String> {
+    fn spec(line: &str) -> Result<TestSpec, TestError> {
         test_spec(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 

@@ -2,8 +2,8 @@
 
 use super::{Context, Exit, Failure, Result, name};
 use crate::cli;
-use lnet_selftest::console::Command;
 use lnet_selftest::console::call;
+use lnet_selftest::console::{Command, Distribution};
 
 pub(super) fn add_test(it: &cli::AddTest, cx: &mut Context<'_>) -> Result {
     let test = call::AddTest {
@@ -12,8 +12,8 @@ pub(super) fn add_test(it: &cli::AddTest, cx: &mut Context<'_>) -> Result {
         to: name(&it.to)?,
         concurrency: it.concurrency,
         repeat: it.repeat,
-        distribution: it.distribute.parse().map_err(Failure::Usage)?,
-        test: cli::test_spec(&it.test).map_err(Failure::Usage)?,
+        distribution: it.distribute.parse::<Distribution>().map_err(Failure::usage)?,
+        test: cli::test_spec(&it.test).map_err(Failure::usage)?,
     };
     let outcome = cx.transact(Command::AddTest(test))?;
     cx.json(&outcome)?;

@@ -47,9 +47,9 @@ pub(super) fn bench(it: &cli::Bench, cx: &mut Context<'_>) -> Result {
     } else {
         it.test.clone()
     };
-    let test = cli::test_spec(&words).map_err(Failure::Usage)?;
-    let servers = nids::expand(&it.nids).map_err(Failure::Usage)?;
-    let clients = it.from.as_deref().map(nids::expand).transpose().map_err(Failure::Usage)?;
+    let test = cli::test_spec(&words).map_err(Failure::usage)?;
+    let servers = nids::expand(&it.nids).map_err(Failure::usage)?;
+    let clients = it.from.as_deref().map(nids::expand).transpose().map_err(Failure::usage)?;
     // A second one on this machine has another.
     let key = std::process::id().max(1).to_string();
     let mut cx = Context {
@@ -104,7 +104,7 @@ fn measure(
     }
     let all = NonZeroU32::new(u32::try_from(servers.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
     let distribution = match &it.distribute {
-        Some(text) => text.parse().map_err(Failure::Usage)?,
+        Some(text) => text.parse::<Distribution>().map_err(Failure::usage)?,
         None => Distribution { sources: NonZeroU32::MIN, span: all },
     };
     let (concurrency, repeat) = (it.concurrency, -1);

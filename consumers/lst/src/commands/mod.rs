@@ -47,6 +47,13 @@ pub enum Failure {
     Io(#[from] io::Error),
 }
 
+impl Failure {
+    /// The failure of a command line with this error.
+    fn usage(error: impl std::fmt::Display) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
 /// The environment of a command: the consoles, the session's key, and the outputs.
 pub struct Context<'a> {
     /// The consoles of this machine.
@@ -192,7 +199,7 @@ impl Context<'_> {
 }
 
 fn name(text: &str) -> Result<Name> {
-    text.parse().map_err(|error: lnet_selftest::console::name::NotAName| Failure::Usage(error.to_string()))
+    text.parse().map_err(|error: lnet_selftest::console::name::NotAName| Failure::usage(error))
 }
 
 fn unexpected(answer: &Response) -> Failure {

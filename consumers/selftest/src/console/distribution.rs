@@ -46,11 +46,16 @@ impl Default for Distribution {
     }
 }
 
-impl FromStr for Distribution {
-    type Err = String;
+/// A text that is not a distribution.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}': it takes two numbers above 0, such as 1:1")]
+pub struct NotADistribution(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}': it takes two numbers above 0, such as 1:1");
+impl FromStr for Distribution {
+    type Err = NotADistribution;
+
+    fn from_str(text: &str) -> Result<Self, NotADistribution> {
+        let wrong = || NotADistribution(text.to_owned());
         let (sources, span) = text.split_once(':').ok_or_else(wrong)?;
         let number = |text: &str| text.parse().map_err(|_| wrong());
         Ok(Self { sources: number(sources)?, span: number(span)? })

@@ -6,6 +6,7 @@ use crate::ReturnCode;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Udsp};
 use lnet_wire::{Errno, Selector};
+use thiserror::Error;
 
 /// The kind of rules, with the criteria of some of them if given.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,26 @@ pub enum Selection<'a> {
 
 const SELECTION: &str = "selection";
 
+/// The errors in the criteria of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+enum SelectionError {
+    /// A rule to be added has no criteria.
+    #[error("say what the rule is about")]
+    NoCriteria,
+    /// A rule to be deleted has neither an index nor criteria.
+    #[error("give the index of the rule, or what it is about")]
+    NoRule,
+    /// A rule for pairs has the NIDs of one side only.
+    #[error("give the NIDs of this node and those of others")]
+    OneSide,
+    /// The criterion of a rule for nets is about NIDs.
+    #[error("'{0}' is no net")]
+    NotANet(String),
+    /// The criterion of a rule for NIDs is a net.
+    #[error("'{0}' is a net; NIDs are such as *.*.*.*@tcp")]
+    NotNids(String),
+}
+
 /// Adds the rules; for NIDs there are two. The first one that fails ends the operation. [`ReturnCode::BAD_PARAM`] for
 /// criteria that are missing or of another kind.
 pub fn add(
@@ -31,8 +52,8 @@ pub fn add(
 ) -> ReturnCode {
     let rules = match selection.rules() {
         Ok(rules) if !rules.is_empty() => rules,
-        Ok(_) => return refused(Operation::Add, "say what the rule is about", seq_no, report),
-        Err(text) => return refused(Operation::Add, &text, seq_no, report),
+        Ok(_) => return refused(Operation::Add, &SelectionError::NoCriteria, seq_no, report),
+        Err(error) => return refused(Operation::Add, &error, seq_no, report),
     };
     let mut one = |rule| policy::add(backend, rule, effect, seq_no, report);
     rules
@@ -51,16 +72,11 @@ pub fn del(
 ) -> ReturnCode {
     let rules = match selection.rules() {
         Ok(rules) => rules,
-        Err(text) => return refused(Operation::Del, &text, seq_no, report),
+        Err(error) => return refused(Operation::Del, &error, seq_no, report),
     };
     let Some(index) = index else {
         if rules.is_empty() {
-            return refused(
-                Operation::Del,
-                "give the index of the rule, or what it is about",
-                seq_no,
-                report,
-            );
+            return refused(Operation::Del, &SelectionError::NoRule, seq_no, report);
         }
         let mut one = |rule| policy::del_same(backend, rule, None, seq_no, report);
         return rules.into_iter().fold(ReturnCode::OK, |before, rule| one(rule).or(before));
@@ -91,7 +107,7 @@ pub fn show(
 ) -> ReturnCode {
     match selection.checked() {
         Ok(()) => policy::show_if(backend, |rule| selection.is_about(rule), seq_no, report),
-        Err(text) => refused(Operation::Show, &text, seq_no, report),
+        Err(error) => refused(Operation::Show, &error, seq_no, report),
     }
 }
 
@@ -101,36 +117,36 @@ pub fn nth(backend: &dyn Backend, selection: Selection<'_>, index: usize) -> Res
     rules.into_iter().filter(|rule| selection.is_about(rule)).nth(index).ok_or(Errno::NotFound)
 }
 
-fn refused(operation: Operation, text: &str, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
-    report.end(operation, SELECTION, seq_no, ReturnCode::BAD_PARAM, text)
+fn refused(operation: Operation, error: &SelectionError, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
+    report.end(operation, SELECTION, seq_no, ReturnCode::BAD_PARAM, error.to_string())
 }
 
 impl<'a> Selection<'a> {
     /// The rules with the criteria; none without criteria.
-    fn rules(self) -> Result<Vec<RuleText<'a>>, String> {
+    fn rules(self) -> Result<Vec<RuleText<'a>>, SelectionError> {
         self.checked()?;
         let rule = |src, dst| RuleText { src, dst, rte: None };
         match self {
             Self::Net(Some(net)) => Ok(vec![rule(Some(net), None)]),
             Self::Nid(Some(nid)) => Ok(vec![rule(Some(nid), None), rule(None, Some(nid))]),
             Self::Peer(Some(local), Some(remote)) => Ok(vec![rule(Some(local), Some(remote))]),
-            Self::Peer(Some(_), None) | Self::Peer(None, Some(_)) => {
-                Err("give the NIDs of this node and those of others".to_owned())
-            }
+            Self::Peer(Some(_), None) | Self::Peer(None, Some(_)) => Err(SelectionError::OneSide),
             Self::Net(None) | Self::Nid(None) | Self::Peer(None, None) => Ok(Vec::new()),
         }
     }
 
     /// Checks that the criteria are of this kind. Criteria that cannot be read are reported where they are used.
-    fn checked(self) -> Result<(), String> {
+    fn checked(self) -> Result<(), SelectionError> {
         let wrong = |text: &Option<&str>, nets: bool| {
             let selector = text.and_then(|text| text.parse::<Selector>().ok());
             selector.is_some_and(|selector| selector.is_of_nets() != nets)
         };
         match self {
-            Self::Net(net) if wrong(&net, true) => Err(format!("'{}' is no net", net.unwrap_or_default())),
+            Self::Net(net) if wrong(&net, true) => {
+                Err(SelectionError::NotANet(net.unwrap_or_default().to_owned()))
+            }
             Self::Nid(nid) if wrong(&nid, false) => {
-                Err(format!("'{}' is a net; NIDs are such as *.*.*.*@tcp", nid.unwrap_or_default()))
+                Err(SelectionError::NotNids(nid.unwrap_or_default().to_owned()))
             }
             _ => Ok(()),
         }
