@@ -122,15 +122,15 @@ fn forwarding(config: &mut StartConfig) {
 }
 
 fn four_connections(config: &mut StartConfig) {
-    config.socklnd.conns_per_peer = 4;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().conns_per_peer = 4;
 }
 
 fn checksums(config: &mut StartConfig) {
-    config.socklnd.enable_csum = true;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().enable_csum = true;
 }
 
 fn untyped(config: &mut StartConfig) {
-    config.socklnd.typed_conns = false;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().typed_conns = false;
 }
 
 /// dyn-005, dyn-035: fails if a byte of the pushes and pings differs from what kernel nodes said.
@@ -180,7 +180,8 @@ fn play(replay: &Replay) {
         unresponsive_timeout: Duration::ZERO,
         ..SocklndConfig::default()
     };
-    let mut config = StartConfig { socklnd, ..StartConfig::default() };
+    let mut config =
+        StartConfig { drivers: lnet_node::DriverConfigs::default().with(socklnd), ..StartConfig::default() };
     config.settings.discovery = DiscoveryMode::Off;
     (replay.set_up)(&mut config);
     let player = Player::new(&script).without_repeated_pushes();

@@ -55,7 +55,8 @@ fn unusual_requests_are_answered_as_the_kernel_answers_them() {
     let Some(_namespace) = namespace_or_skip() else { return };
     // The short timeout is for the rows in which the connecting side stops sending.
     let socklnd = SocklndConfig { accept_timeout: Duration::from_secs(1), ..SocklndConfig::default() };
-    let config = StartConfig { socklnd, ..StartConfig::default() };
+    let config =
+        StartConfig { drivers: lnet_node::DriverConfigs::default().with(socklnd), ..StartConfig::default() };
     let node = LiveNode::start(&[OURS.parse().unwrap()], config);
     let connections = streams::connections(&pcap::segments(CAPTURE));
     let rows = rows();

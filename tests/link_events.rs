@@ -179,7 +179,7 @@ fn the_last_of_a_flood_of_link_changes_is_applied() {
 /// A node on no net yet.
 fn listening_to_nobody() -> Arc<Node> {
     let mut config = StartConfig::default();
-    config.socklnd.accept = socklnd::AcceptFrom::None;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     Node::start(Pid::LUSTRE, config).unwrap()
 }
 

@@ -41,7 +41,7 @@ fn lnetctl(directory: &Path, words: &[&str]) -> Duration {
 
 fn serve(directory: &Path) -> (Arc<Node>, ControlServer) {
     let mut config = StartConfig::default();
-    config.socklnd.accept = socklnd::AcceptFrom::None;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     let node = Node::start(Pid::LUSTRE, config).unwrap();
     let name: NodeName = "bench".parse().unwrap();
     let server = ControlServer::start(

@@ -18,7 +18,7 @@ fn top(terminal: &Terminal, directory: &Path, words: &[&str]) -> Child {
 
 fn node() -> Arc<Node> {
     let mut config = StartConfig::default();
-    config.socklnd.accept = socklnd::AcceptFrom::None;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     let node = Node::start(Pid::LUSTRE, config).unwrap();
     let backend: &dyn Backend = &*node;
     let add = AddLocalNi {

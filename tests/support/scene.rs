@@ -147,7 +147,10 @@ impl Scene {
     /// Fails if the node does not respond to the ping of a new node, which has its own address.
     pub fn serves_a_new_node(&self) {
         let socklnd = SocklndConfig { sock_timeout: TIMEOUT, ..config(self.port) };
-        let start = lnet_node::StartConfig { socklnd, ..lnet_node::StartConfig::default() };
+        let start = lnet_node::StartConfig {
+            drivers: lnet_node::DriverConfigs::default().with(socklnd),
+            ..lnet_node::StartConfig::default()
+        };
         let new_node = lnet_node::Node::start(lnet_wire::Pid::LUSTRE, start).unwrap();
         new_node.add_nid(tcp(addresses().0)).unwrap();
         let target = lnet_wire::ProcessId { nid: self.node.nid, pid: lnet_wire::Pid::LUSTRE };

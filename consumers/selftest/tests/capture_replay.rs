@@ -83,7 +83,8 @@ fn play(file: &str, ours: &str) {
         unresponsive_timeout: Duration::ZERO,
         ..SocklndConfig::default()
     };
-    let mut config = StartConfig { socklnd, ..StartConfig::default() };
+    let mut config =
+        StartConfig { drivers: lnet_node::DriverConfigs::default().with(socklnd), ..StartConfig::default() };
     config.settings.discovery = DiscoveryMode::Off;
     let player = Player::new(&script).without_repeated_pushes();
     let live = LiveNode::start(&[nid], config);

@@ -5,20 +5,21 @@ use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::core_threads::{self, CoreThread};
 use crate::cpt;
-use crate::drivers::Drivers;
 use crate::links::{self, Links};
 use crate::placement::SystemPlacement;
+use crate::running_drivers::RunningDrivers;
 use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use crate::tunables::SettingStates;
-use lnet_core::lnd::StartError;
+use lnet_core::lnd::{DriverContext, Egress, StartError};
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetId, Nid, Pid};
 use lolnd::Lolnd;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,9 +31,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Node {
     core: Arc<Core>,
     clock: MonotonicClock,
-    pub(crate) drivers: Drivers,
+    pub(crate) drivers: RunningDrivers,
     pub(crate) spin: Spin,
-    ni: NiTunables,
     name: NodeName,
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
@@ -58,14 +58,16 @@ impl Node {
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        let drivers = Drivers::new(&config, clock, wall_clock_ns());
+        // A random number of the system, as the standard library uses them for its tables.
+        let random = RandomState::new().hash_one(wall_clock_ns());
+        let context = DriverContext { clock: Arc::new(clock), random };
+        let drivers = RunningDrivers::new(config.drivers.drivers(&context));
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
             clock,
             drivers,
             spin,
-            ni: config.ni,
             name: config.name.clone(),
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(clock.now()),
@@ -109,22 +111,19 @@ impl Node {
         self.clock.now()
     }
 
-    /// The default tunables of interfaces.
-    pub const fn ni_tunables(&self) -> NiTunables {
-        self.ni
-    }
-
     /// Adds an interface on `net`: by name, by address, or the machine's first. An error is logged;
     /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if the interface exists.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, StartError> {
-        let found = self.drivers.for_net(net).and_then(|driver| driver.find_interface(net, interface));
-        let config = |name| NiConfig { interface: Some(name), ..self.ni.into() };
-        found.and_then(|found| self.start_ni(found.nid, config(found.name))).map_err(logged)
+        let driver = self.drivers.for_net(net).map_err(logged)?;
+        let found = driver.find_interface(net, interface).map_err(logged)?;
+        let config = NiConfig { interface: Some(found.name), ..driver.ni_tunables().into() };
+        self.start_ni(found.nid, config).map_err(logged)
     }
 
     /// Like [`Node::add_ni`], by NID: the address of the NID must be local.
     pub fn add_nid(&self, nid: Nid) -> Result<Nid, StartError> {
-        self.start_ni(nid, self.ni.into()).map_err(logged)
+        let driver = self.drivers.for_net(nid.net()).map_err(logged)?;
+        self.start_ni(nid, driver.ni_tunables().into()).map_err(logged)
     }
 
     /// Adds a resolved interface with this configuration. An error is not logged.
@@ -136,8 +135,8 @@ impl Node {
         config.device = config.ip_address.and_then(links::device_of);
         self.core.admin().add_ni(nid, config, driver)?;
         self.links.cover(&self.core, nid);
-        if !driver.binds_to_links() {
-            links::warn_of_shared_subnet(&self.core, nid);
+        if let Egress::Routes { own_link } = driver.egress() {
+            links::warn_of_shared_subnet(&self.core, nid, own_link);
         }
         Ok(nid)
     }

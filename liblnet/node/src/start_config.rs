@@ -1,12 +1,12 @@
 //! The start configuration of a node.
 
+use crate::driver_configs::DriverConfigs;
+use lnet_core::Settings;
 use lnet_core::cpt::Layout;
-use lnet_core::{NiTunables, Settings};
 use lnet_dlc::ip2nets::Rule;
 use lnet_dlc::networks::Network;
 use lnet_dlc::request::AddRoute;
 use lnet_dlc::runtime_dir::NodeName;
-use socklnd::{DeliveryAcks, SocklndConfig};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,13 +47,8 @@ pub struct StartConfig {
     pub config_file: Option<PathBuf>,
     /// The settings of the node, which can be changed while it runs.
     pub settings: Settings,
-    /// The tunables of every interface.
-    pub ni: NiTunables,
-    /// The configuration of the TCP driver.
-    pub socklnd: SocklndConfig,
-    /// Whether the node identifies itself to peers of this implementation. If not, each treats the other as a kernel
-    /// node.
-    pub says_implementation: bool,
+    /// The node's drivers, each with its tunables.
+    pub drivers: DriverConfigs,
     /// The time for which a thread that waits for an event spins before it sleeps; zero: it does not spin.
     pub wait_spin: Duration,
     /// Whether the node has Multi-Rail: see [`lnet_core::CoreConfig::multi_rail`].
@@ -83,9 +78,7 @@ impl Default for StartConfig {
             check_routers_before_use: false,
             config_file: None,
             settings: Settings::default(),
-            ni: NiTunables::default(),
-            socklnd: SocklndConfig { delivery_acks: DeliveryAcks::All, ..SocklndConfig::default() },
-            says_implementation: true,
+            drivers: DriverConfigs::default(),
             wait_spin: default_spin(),
             multi_rail: true,
             max_peers: 65_536,

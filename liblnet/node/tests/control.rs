@@ -24,7 +24,7 @@ fn node() -> Arc<Node> {
     std::fs::write(cpus.join("online"), "0-1").unwrap();
     let cpts = Layout::Pattern("0[0] 1[1]".parse().unwrap());
     let mut config = StartConfig { cpts, sysfs: machine.path().to_owned(), ..StartConfig::default() };
-    config.socklnd.accept = socklnd::AcceptFrom::None;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     Node::start(Pid::LUSTRE, config).unwrap()
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// pinged.
 fn node() -> Arc<Node> {
     let mut config = StartConfig::default();
-    config.socklnd.accept = socklnd::AcceptFrom::None;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     config.settings.alive_router_check_interval = 0;
     let node = Node::start(Pid::LUSTRE, config).unwrap();
     let backend: &dyn Backend = &*node;

@@ -43,7 +43,7 @@ fn node(interfaces: [&str; 2]) -> Arc<Node> {
         log::set_max_level(LevelFilter::Info);
     });
     let mut config = StartConfig::default();
-    config.socklnd.accept = socklnd::AcceptFrom::None;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     let node = Node::start(Pid::LUSTRE, config).unwrap();
     let backend: &dyn Backend = &*node;
     for interface in interfaces {

@@ -28,7 +28,7 @@ fn wait_until_watching(threads: usize, when: &str) {
 #[test]
 fn a_node_watches_links_from_its_first_interface_to_its_end() {
     let mut config = StartConfig::default();
-    config.socklnd.accept = socklnd::AcceptFrom::None;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     let nodes = [(); 2].map(|()| Node::start(Pid::LUSTRE, config.clone()).unwrap());
     assert_eq!(watching(), 0);
     for (number, node) in nodes.iter().enumerate() {

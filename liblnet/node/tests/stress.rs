@@ -30,8 +30,8 @@ fn nid(text: &str) -> Nid {
 
 fn node(port: u16, own: &str) -> Arc<Node> {
     let mut config = StartConfig::default();
-    config.socklnd.accept = AcceptFrom::All;
-    config.socklnd.accept_port = port;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = AcceptFrom::All;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept_port = port;
     let node = Node::start(Pid::LUSTRE, config).unwrap();
     node.add_nid(nid(own)).unwrap();
     node
@@ -251,7 +251,7 @@ fn a_node_under_control_requests_shuts_down() {
     thread::spawn(move || {
         for round in 0..20_u32 {
             let mut config = StartConfig::default();
-            config.socklnd.accept = AcceptFrom::None;
+            config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = AcceptFrom::None;
             let node = Node::start(Pid::LUSTRE, config).unwrap();
             let (down, turns) = (AtomicBool::new(false), AtomicU32::new(0));
             thread::scope(|threads| {

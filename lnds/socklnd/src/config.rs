@@ -3,6 +3,7 @@
 use crate::decide::delivery_acks::DeliveryAcks;
 use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
+use lnet_core::NiTunables;
 use lnet_settings::ni_ranges::CONNS_PER_PEER;
 use lnet_wire::Pid;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,6 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The settings of a driver. They do not change after it is made.
 #[derive(Clone, Debug)]
 pub struct SocklndConfig {
+    /// The tunables of every interface.
+    pub ni: NiTunables,
     /// The LNet process id of this node. Default 12345; kernel nodes respond to no other.
     pub pid: Pid,
     /// Peers from which connections are accepted. Default: only those with privileged source ports.
@@ -55,6 +58,9 @@ pub struct SocklndConfig {
     pub unresponsive_timeout: Duration,
     /// Whether messages on version 2 connections carry a checksum. Default no.
     pub enable_csum: bool,
+    /// Whether a node of this implementation identifies itself to its peers. If not, each treats the other as a kernel node.
+    /// Default yes.
+    pub says_implementation: bool,
     /// Number by which other nodes of this implementation identify this incarnation and recognise resent messages: a result
     /// of [`crate::implementation_id`], drawn anew for each start. 0, the default: the node looks like a kernel node.
     pub implementation_id: u64,
@@ -91,6 +97,7 @@ pub(crate) fn bulk_conns(requested: u32) -> u16 {
 impl Default for SocklndConfig {
     fn default() -> Self {
         Self {
+            ni: NiTunables::default(),
             pid: Pid::LUSTRE,
             accept: AcceptFrom::Secure,
             accept_port: 988,
@@ -109,6 +116,7 @@ impl Default for SocklndConfig {
             max_reconnect: Duration::from_secs(60),
             unresponsive_timeout: Duration::from_millis(600),
             enable_csum: false,
+            says_implementation: true,
             implementation_id: 0,
             delivery_acks: DeliveryAcks::Large,
             zc_min_payload: None,

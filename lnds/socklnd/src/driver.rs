@@ -5,7 +5,9 @@ use crate::conn::Scheduler;
 use crate::connd::Connd;
 use crate::connd::commands::Commands;
 use crate::counters::SocklndCounters;
+use crate::decide::delivery_acks::DeliveryAcks;
 use crate::decide::identity::IpNid;
+use crate::decide::implementation_id::implementation_id;
 use crate::driver_thread::{as_app_poller, is_driver_thread};
 use crate::driver_threads::Threads;
 use crate::handler_watch::{self, WatchSignal};
@@ -18,11 +20,18 @@ use crate::remote_nodes::RemoteNodes;
 use crate::shared::Shared;
 use crate::sockets;
 use crate::sync::lock;
+use crate::tunables::TUNABLES;
 use lnd_common::ip_interfaces;
-use lnet_core::lnd::{Driver, FoundInterface, LndNi, Progress, SendOutcome, StartError, Upcalls};
+use lnet_core::lnd::{
+    Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, Progress, SendOutcome, StartError,
+    Upcalls,
+};
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Clock, Confirmation, Errno, MessageOrigin, OutgoingMessage, Pooled, start_error};
+use lnet_core::{
+    Cause, Clock, Confirmation, Errno, MessageOrigin, NiTunables, OutgoingMessage, Pooled, start_error,
+};
 use lnet_log::{LogClass, write_line};
+use lnet_settings::Row;
 use lnet_wire::{NetId, NetType, Nid};
 use std::cell::RefCell;
 use std::io;
@@ -149,6 +158,18 @@ impl Socklnd {
     }
 }
 
+impl DriverConfig for SocklndConfig {
+    const NAME: &'static str = "socklnd";
+    const TUNABLES: &'static [Row<Self>] = TUNABLES;
+
+    fn driver(&self, node: DriverContext) -> Arc<dyn Driver> {
+        // With delivery ACKs as the kernel sends them the node also sends no more identification than the kernel.
+        let says_who = self.says_implementation && self.delivery_acks != DeliveryAcks::Large;
+        let implementation_id = if says_who { implementation_id(node.random) } else { 0 };
+        Socklnd::new(Self { implementation_id, ..self.clone() }, node.clock)
+    }
+}
+
 impl Driver for Socklnd {
     fn net_type(&self) -> NetType {
         NetType::TCP
@@ -162,8 +183,15 @@ impl Driver for Socklnd {
         Some(ip_interfaces::address(nid))
     }
 
-    fn binds_to_links(&self) -> bool {
-        self.config.bind_to_device
+    fn egress(&self) -> Egress {
+        match self.config.bind_to_device {
+            true => Egress::OwnLink,
+            false => Egress::Routes { own_link: Some("SOCKLND_BIND_TO_DEVICE=1") },
+        }
+    }
+
+    fn ni_tunables(&self) -> NiTunables {
+        self.config.ni
     }
 
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {

@@ -41,4 +41,3 @@ pub use counters::SocklndCounters;
 pub use decide::delivery_acks::DeliveryAcks;
 pub use decide::implementation_id::implementation_id;
 pub use driver::Socklnd;
-pub use tunables::TUNABLES;

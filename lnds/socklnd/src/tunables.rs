@@ -3,7 +3,7 @@
 use crate::config::{AcceptFrom, SocklndConfig};
 use crate::decide::delivery_acks::DeliveryAcks;
 use crate::proto::Version;
-use lnet_settings::ni_ranges::CONNS_PER_PEER;
+use lnet_settings::ni_ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS};
 use lnet_settings::{Access, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
 
@@ -15,7 +15,48 @@ const FROM_0: Values = Values::Numbers(0, MAX_WORD);
 const FROM_1: Values = Values::Numbers(1, MAX_WORD);
 
 /// The tunables, with the names of the kernel modules' parameters. Those of the acceptor belong to the module `lnet` there.
-pub const TUNABLES: &[Row<SocklndConfig>] = &[
+pub(crate) const TUNABLES: &[Row<SocklndConfig>] = &[
+    Row {
+        spec: Spec {
+            name: "credits",
+            sentence: "Messages under way at once on one interface",
+            values: Values::Numbers(1, CREDITS.most),
+            variables: &[Variable::new("SOCKLND_CREDITS")],
+            ..SOCKLND
+        },
+        access: field!(ni.credits),
+    },
+    Row {
+        spec: Spec {
+            name: "peer_credits",
+            sentence: "Messages under way at once to one peer's interface",
+            values: Values::Numbers(1, PEER_CREDITS.most),
+            variables: &[Variable::new("SOCKLND_PEER_CREDITS")],
+            ..SOCKLND
+        },
+        access: field!(ni.peer_credits),
+    },
+    Row {
+        spec: Spec {
+            name: "peer_buffer_credits",
+            sentence: "Router buffers of each CPT that one peer's interface may occupy; 0: as many as SOCKLND_PEER_CREDITS",
+            values: Values::Numbers(PEER_BUFFER_CREDITS.least, PEER_BUFFER_CREDITS.most),
+            variables: &[Variable::new("SOCKLND_PEER_BUFFER_CREDITS")],
+            ..SOCKLND
+        },
+        access: field!(ni.peer_buffer_credits),
+    },
+    Row {
+        spec: Spec {
+            name: "implementation_id",
+            sentence: "1: nodes of this implementation recognise each other, and messages that are resent; 0: this node \
+                       hides that: it and its peers take each other for kernel nodes, for tests",
+            values: Values::Switch,
+            variables: &[Variable::new("SOCKLND_IMPLEMENTATION_ID")],
+            ..SOCKLND
+        },
+        access: field!(says_implementation),
+    },
     Row {
         spec: Spec {
             name: "accept",

@@ -15,6 +15,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-sim", &["lnet-core", "lnet-wire", "lolnd"]),
     ("lnd-common", &["lnet-core", "lnet-os", "lnet-wire"]),
     ("lolnd", &["lnet-core", "lnet-wire"]),
+    ("lnd-template", &["lnet-core", "lnet-settings", "lnet-wire", "lolnd"]),
     ("socklnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-dlc", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     (

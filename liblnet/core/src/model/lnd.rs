@@ -7,9 +7,11 @@
 //!
 //! The core holds no lock during any call in either direction, so a driver may make upcalls from inside `send`.
 
+pub use super::driver_config::{DriverConfig, DriverContext};
+
 use super::failure::{Cause, SendFailure};
 use super::message::{ArrivingMessage, OutgoingMessage, Pooled, TakenCredits};
-use super::ni::Ni;
+use super::ni::{Ni, NiTunables};
 use super::provenance::{Confirmation, MessageOrigin, Provenance};
 use crate::stats::Partial;
 use lnet_settings::Settings;
@@ -42,10 +44,14 @@ pub trait Driver: Send + Sync {
         None
     }
 
-    /// Whether the messages of an interface leave by its own link whatever the host's routes are. If not, the node logs a
-    /// warning about several interfaces in one subnet.
-    fn binds_to_links(&self) -> bool {
-        false
+    /// The links by which messages leave the host. With [`Egress::Routes`] the node warns of several interfaces in one subnet.
+    fn egress(&self) -> Egress {
+        Egress::Routes { own_link: None }
+    }
+
+    /// The tunables of an interface for which an operator gives no others.
+    fn ni_tunables(&self) -> NiTunables {
+        NiTunables::default()
     }
 
     /// Runs the driver's I/O on the calling thread for a while, so that a thread that waits for an event need not be
@@ -58,6 +64,18 @@ pub trait Driver: Send + Sync {
 
     /// Stops the driver's threads. The driver's interfaces have been shut down before.
     fn shutdown(&self) {}
+}
+
+/// The links of the host by which the messages of a driver's interfaces leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Egress {
+    /// Each interface's own link, whatever the host's routes are.
+    OwnLink,
+    /// The links that the host's routes name.
+    Routes {
+        /// The environment variable, with its value, that lets messages leave by their interface's own link; `None` if there is none.
+        own_link: Option<&'static str>,
+    },
 }
 
 /// An interface of the host that a driver has found.

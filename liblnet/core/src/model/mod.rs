@@ -4,6 +4,7 @@
 mod discovery_progress;
 mod discovery_result;
 mod discovery_state;
+mod driver_config;
 mod exchange;
 mod failure;
 mod failure_counts;

@@ -38,7 +38,7 @@ fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), StartErro
             .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
     }
     let found = find(driver, add.net, add.interface.as_deref())?;
-    let mut tunables = node.ni_tunables();
+    let mut tunables = driver.ni_tunables();
     let asked = add.tunables;
     for (place, value) in [
         (&mut tunables.peer_timeout, asked.peer_timeout),

@@ -1,11 +1,11 @@
 //! Environment variables that no part of the library reads: most likely misspelt.
 
 use super::CONFIGURATION;
+use crate::driver_configs::DriverConfigs;
 use crate::tunables::variables;
 use lnet_dlc::nearest;
 use lnet_log::{LogClass, write_line};
 
-const PREFIXES: [&str; 2] = ["LNET_", "SOCKLND_"];
 /// Variables that are read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control
 /// socket.
 const READ_ELSEWHERE: [&str; 4] = ["LNET_DEBUG", "LNET_NODE", "LNET_RUNTIME_DIR", "LNET_STATUS_MODE"];
@@ -21,15 +21,22 @@ pub fn warn_of_unknown_variables() {
     }
 }
 
+/// The beginnings of the names of all variables: of the node's, and of each driver's.
+fn prefixes() -> Vec<String> {
+    let drivers = DriverConfigs::default();
+    ["lnet"].into_iter().chain(drivers.names()).map(|name| format!("{}_", name.to_uppercase())).collect()
+}
+
 /// The unknown variables, each with the most similar known one.
 fn unknown(names: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
     let of_rows = variables();
+    let prefixes = prefixes();
     let known = || {
         let configuration = CONFIGURATION.iter().map(|(name, _)| *name);
         configuration.chain(of_rows.iter().copied()).chain(READ_ELSEWHERE)
     };
     let is_unknown = |name: &String| {
-        PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
             && !OTHERS.iter().any(|prefix| name.starts_with(prefix))
             && known().all(|its| its != name)
     };

@@ -126,12 +126,13 @@ pub(crate) fn device_of(address: IpAddr) -> Option<String> {
 }
 
 /// Warns of interfaces in the subnet of `new`, on other links, if one of them sends there by a link that is not its own.
-pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid) {
+/// `own_link` is the setting that prevents it.
+pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid, own_link: Option<&'static str>) {
     // The monitor logs it if the links cannot be listed.
     let Ok(machine) = host_links::entries() else { return };
     let nets = core.nets();
     let all: Vec<Placed> = nets.nis().filter_map(|ni| placed(ni, &machine)).collect();
-    for found in misrouted(new, &all, egress::device) {
+    for found in misrouted(new, &all, own_link, egress::device) {
         write_line!(LogClass::SubnetShared, "{found}");
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Misrouted<'a> {
     it: &'a Placed,
     /// The link by which the packets leave.
     egress: String,
+    /// The setting of the driver that lets them leave by their own link.
+    own_link: Option<&'static str>,
 }
 
 /// The interfaces in the subnet of `new` whose packets to that subnet leave by a link that is not theirs; none unless two of
@@ -28,6 +30,7 @@ pub(super) struct Misrouted<'a> {
 pub(super) fn misrouted<'a>(
     new: Nid,
     all: &'a [Placed],
+    own_link: Option<&'static str>,
     egress: impl Fn(Ipv4Addr, Ipv4Addr) -> Option<String>,
 ) -> Vec<Misrouted<'a>> {
     let Some(new) = all.iter().find(|it| it.nid == new) else { return Vec::new() };
@@ -39,7 +42,7 @@ pub(super) fn misrouted<'a>(
     let Some(other) = another_address(subnet, &in_it) else { return Vec::new() };
     let leaves_elsewhere = |it: &'a Placed| {
         let egress = egress(it.address, other).filter(|device| *device != it.device)?;
-        Some(Misrouted { it, egress })
+        Some(Misrouted { it, egress, own_link })
     };
     in_it.into_iter().filter_map(leaves_elsewhere).collect()
 }
@@ -67,11 +70,12 @@ impl fmt::Display for Misrouted<'_> {
         let Placed { nid, address, device, .. } = self.it;
         let (network, prefix_len) = self.it.subnet();
         let (egress, subnet) = (&self.egress, Ipv4Addr::from_bits(network));
+        let or_setting = self.own_link.map(|setting| format!(", or {setting},")).unwrap_or_default();
         write!(
             f,
             "NI {nid}: shares its subnet with another link, and what it sends leaves by {egress}, not {device} (no source route); \
              it goes on so, and stops with {egress}; `ip rule add from {address} table N` and `ip route add {subnet}/{prefix_len} dev \
-             {device} table N`, or SOCKLND_BIND_TO_DEVICE=1, have it use {device}"
+             {device} table N`{or_setting} have it use {device}"
         )
     }
 }
@@ -124,7 +128,7 @@ mod tests {
         ];
         for (what, all, route, expected) in table {
             let new = all.last().unwrap().nid;
-            let found = misrouted(new, &all, |from, to| {
+            let found = misrouted(new, &all, None, |from, to| {
                 assert!(all.iter().all(|it| it.address != to), "{what}: {to}");
                 route(from).map(str::to_owned)
             });
@@ -136,14 +140,14 @@ mod tests {
     #[test]
     fn the_line_says_what_to_do() {
         let all = [placed("10.0.0.1@tcp", 24, "eth0"), placed("10.0.0.2@tcp", 24, "eth1")];
-        let found = misrouted(all[1].nid, &all, |_, _| Some("eth0".to_owned()));
+        let found = misrouted(all[1].nid, &all, Some("DRIVER_BINDS=1"), |_, _| Some("eth0".to_owned()));
         let line = found[0].to_string();
         for part in [
             "NI 10.0.0.2@tcp: ",
             "leaves by eth0, not eth1",
             "`ip rule add from 10.0.0.2 table N`",
             "`ip route add 10.0.0.0/24 dev eth1 table N`",
-            "SOCKLND_BIND_TO_DEVICE=1",
+            ", or DRIVER_BINDS=1, have it use eth1",
         ] {
             assert!(line.contains(part), "{part}: {line}");
         }

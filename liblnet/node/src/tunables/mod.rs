@@ -18,7 +18,7 @@ pub(crate) fn apply(
 ) -> Result<Vec<(&'static str, &'static str)>, RejectedVariable> {
     let mut set = lnet_settings::apply(NODE, &mut config.settings, look_up)?;
     set.extend(lnet_settings::apply(START, config, look_up)?);
-    set.extend(lnet_settings::apply(socklnd::TUNABLES, &mut config.socklnd, look_up)?);
+    set.extend(config.drivers.apply(look_up)?);
     Ok(set)
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn apply(
 pub fn for_each(config: &StartConfig, mut each: impl FnMut(&'static Spec, Value)) {
     NODE.iter().for_each(|row| each(&row.spec, row.read(&config.settings)));
     START.iter().for_each(|row| each(&row.spec, row.read(config)));
-    socklnd::TUNABLES.iter().for_each(|row| each(&row.spec, row.read(&config.socklnd)));
+    config.drivers.for_each(&mut each);
 }
 
 /// The names of all environment variables of the rows.

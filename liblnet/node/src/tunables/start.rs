@@ -3,13 +3,9 @@
 use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_log::{LogClass, write_line};
-use lnet_settings::ni_ranges::{CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS};
 use lnet_settings::{Access, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
 use std::num::NonZeroUsize;
-
-/// A tunable of every interface, which the kernel's driver has.
-const SOCKLND: Spec = Spec { module: "socklnd", ..Spec::LNET };
 
 pub(super) const START: &[Row<StartConfig>] = &[
     Row {
@@ -168,46 +164,5 @@ pub(super) const START: &[Row<StartConfig>] = &[
             ..Spec::LNET
         },
         access: duration!(from_micros, as_micros, wait_spin),
-    },
-    Row {
-        spec: Spec {
-            name: "credits",
-            sentence: "Messages under way at once on one interface",
-            values: Values::Numbers(1, CREDITS.most),
-            variables: &[Variable::new("SOCKLND_CREDITS")],
-            ..SOCKLND
-        },
-        access: field!(ni.credits),
-    },
-    Row {
-        spec: Spec {
-            name: "peer_credits",
-            sentence: "Messages under way at once to one peer's interface",
-            values: Values::Numbers(1, PEER_CREDITS.most),
-            variables: &[Variable::new("SOCKLND_PEER_CREDITS")],
-            ..SOCKLND
-        },
-        access: field!(ni.peer_credits),
-    },
-    Row {
-        spec: Spec {
-            name: "peer_buffer_credits",
-            sentence: "Router buffers of each CPT that one peer's interface may occupy; 0: as many as SOCKLND_PEER_CREDITS",
-            values: Values::Numbers(PEER_BUFFER_CREDITS.least, PEER_BUFFER_CREDITS.most),
-            variables: &[Variable::new("SOCKLND_PEER_BUFFER_CREDITS")],
-            ..SOCKLND
-        },
-        access: field!(ni.peer_buffer_credits),
-    },
-    Row {
-        spec: Spec {
-            name: "implementation_id",
-            sentence: "1: nodes of this implementation recognise each other, and messages that are resent; 0: this node \
-                       hides that: it and its peers take each other for kernel nodes, for tests",
-            values: Values::Switch,
-            variables: &[Variable::new("SOCKLND_IMPLEMENTATION_ID")],
-            ..SOCKLND
-        },
-        access: field!(says_implementation),
     },
 ];

@@ -2,8 +2,9 @@ use super::start::START;
 use super::{apply, for_each};
 use crate::start_config::StartConfig;
 use lnet_core::cpt::{Layout, Pattern};
+use lnet_core::lnd::DriverConfig;
 use lnet_core::{DiscoveryMode, Errno, Settings};
-use socklnd::{AcceptFrom, DeliveryAcks};
+use socklnd::{AcceptFrom, DeliveryAcks, SocklndConfig};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -11,6 +12,10 @@ fn start(variables: &[(&str, &str)]) -> Result<StartConfig, Errno> {
     StartConfig::from_lookup(|name| {
         variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
     })
+}
+
+fn socklnd(config: &StartConfig) -> SocklndConfig {
+    config.drivers.get().cloned().unwrap()
 }
 
 #[test]
@@ -33,24 +38,24 @@ fn each_variable_sets_its_field() {
         ("SOCKLND_BIND_TO_DEVICE", "1"),
     ])
     .unwrap();
-    assert!(config.socklnd.bind_to_device && !start(&[]).unwrap().socklnd.bind_to_device);
-    assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
+    assert!(socklnd(&config).bind_to_device && !socklnd(&start(&[]).unwrap()).bind_to_device);
+    assert_eq!((config.max_peers, socklnd(&config).conns_per_address), (99, 0));
     assert_eq!(config.max_pending_responses, 1000);
     assert!(config.settings.compare_queued_bytes && !start(&[]).unwrap().settings.compare_queued_bytes);
     assert!(!config.multi_rail && start(&[]).unwrap().multi_rail);
     assert_eq!(config.networks.len(), 1);
-    assert_eq!(config.socklnd.accept, AcceptFrom::All);
-    assert_eq!(config.socklnd.accept_port, 9988);
-    assert_eq!((config.ni.peer_credits, config.ni.peer_buffer_credits), (16, 12));
-    assert_eq!(start(&[("SOCKLND_PEER_BUFFER_CREDITS", "0")]).unwrap().ni.peer_buffer_credits, 0);
-    assert_eq!(config.socklnd.conns_per_peer, 1);
-    assert_eq!(config.socklnd.zc_min_payload, Some(2048));
-    let delivery_acks = config.socklnd.delivery_acks;
+    assert_eq!(socklnd(&config).accept, AcceptFrom::All);
+    assert_eq!(socklnd(&config).accept_port, 9988);
+    assert_eq!((socklnd(&config).ni.peer_credits, socklnd(&config).ni.peer_buffer_credits), (16, 12));
+    assert_eq!(socklnd(&start(&[("SOCKLND_PEER_BUFFER_CREDITS", "0")]).unwrap()).ni.peer_buffer_credits, 0);
+    assert_eq!(socklnd(&config).conns_per_peer, 1);
+    assert_eq!(socklnd(&config).zc_min_payload, Some(2048));
+    let delivery_acks = socklnd(&config).delivery_acks;
     assert_eq!(
-        (delivery_acks, start(&[]).unwrap().socklnd.delivery_acks),
+        (delivery_acks, socklnd(&start(&[]).unwrap()).delivery_acks),
         (DeliveryAcks::SameImplementation, DeliveryAcks::All)
     );
-    assert_eq!(start(&[("LNET_RECEIPTS", "large")]).unwrap().socklnd.delivery_acks, DeliveryAcks::Large);
+    assert_eq!(socklnd(&start(&[("LNET_RECEIPTS", "large")]).unwrap()).delivery_acks, DeliveryAcks::Large);
     assert_eq!(config.cpts, Layout::Count(NonZeroUsize::new(4).unwrap()));
     let config = start(&[("LNET_CPU_NPARTITIONS", "4"), ("LNET_CPU_PATTERN", " N 0[1] 1[0] ")]).unwrap();
     assert_eq!(config.cpts, Layout::Pattern(Pattern::Nodes(vec![vec![1], vec![0]])));
@@ -59,10 +64,10 @@ fn each_variable_sets_its_field() {
 
 #[test]
 fn old_names_are_accepted_and_new_names_take_precedence() {
-    let acks = |variables: &[(&str, &str)]| start(variables).unwrap().socklnd.delivery_acks;
+    let acks = |variables: &[(&str, &str)]| socklnd(&start(variables).unwrap()).delivery_acks;
     let (old, new) = (("LNET_RECEIPTS", "large"), ("SOCKLND_DELIVERY_ACK", "ours"));
     assert_eq!([acks(&[old]), acks(&[new, old])], [DeliveryAcks::Large, DeliveryAcks::SameImplementation]);
-    let limit = |variables: &[(&str, &str)]| start(variables).unwrap().socklnd.unresponsive_timeout;
+    let limit = |variables: &[(&str, &str)]| socklnd(&start(variables).unwrap()).unresponsive_timeout;
     let (old, new) = (("SOCKLND_SILENCE", "70"), ("SOCKLND_UNRESPONSIVE_MS", "80"));
     assert_eq!([limit(&[old]), limit(&[new, old])], [70, 80].map(Duration::from_millis));
 }
@@ -215,9 +220,10 @@ fn every_row_has_its_own_name_and_variables_and_takes_its_default() {
         assert!(value.to_string().is_empty() || row.write(&mut config, &value).is_ok(), "{}", row.spec.name);
         assert_eq!(row.read(&config), value, "{}", row.spec.name);
     }
-    for row in socklnd::TUNABLES {
-        let value = row.read(&config.socklnd);
-        assert_eq!(row.write(&mut config.socklnd, &value), Ok(()), "{}", row.spec.name);
-        assert_eq!(row.read(&config.socklnd), value, "{}", row.spec.name);
+    let socklnd = config.drivers.get_mut::<SocklndConfig>().unwrap();
+    for row in SocklndConfig::TUNABLES {
+        let value = row.read(socklnd);
+        assert_eq!(row.write(socklnd, &value), Ok(()), "{}", row.spec.name);
+        assert_eq!(row.read(socklnd), value, "{}", row.spec.name);
     }
 }

@@ -8,12 +8,13 @@ mod tokens;
 use super::sources_below;
 use crate::Result;
 use lines::Found;
+use lnet_node::DriverConfigs;
 use std::fs;
 use std::path::Path;
 
-/// The libraries, and where their sources are. What lnetctl and lnetd print is for who calls them, and tests are no
+/// The libraries but the drivers, and where their sources are. What lnetctl and lnetd print is for who calls them, and tests are no
 /// libraries.
-const LIBRARIES: [(&str, &str); 12] = [
+const LIBRARIES: [(&str, &str); 11] = [
     ("log", "liblnet/log/src/stderr"),
     ("wire", "liblnet/wire/src"),
     ("core", "liblnet/core/src"),
@@ -22,7 +23,6 @@ const LIBRARIES: [(&str, &str); 12] = [
     ("C API", "liblnet/abi/src"),
     ("drivers over IP", "lnds/common/src"),
     ("lolnd", "lnds/lolnd/src"),
-    ("socklnd", "lnds/socklnd/src"),
     ("ptlrpc", "ptlrpc-shim/src"),
     ("m0net", "consumers/motr-net/src"),
     ("lnet_selftest", "consumers/selftest/src"),
@@ -38,7 +38,10 @@ fn is_for_tests(path: &Path) -> bool {
 /// Returns docs/logs.md.
 pub(super) fn document(root: &Path) -> Result<String> {
     let mut found = Found::default();
-    for (library, folder) in LIBRARIES {
+    let drivers = DriverConfigs::default();
+    let libraries = LIBRARIES.map(|(library, folder)| (library, folder.to_owned()));
+    let drivers = drivers.names().map(|driver| (driver, format!("lnds/{driver}/src")));
+    for (library, folder) in libraries.into_iter().chain(drivers) {
         for file in sources_below(&root.join(folder))? {
             let name = file.strip_prefix(root)?;
             if !is_for_tests(name) {

@@ -1,0 +1,28 @@
+//! The configuration of a driver: the one value by which a node has the driver.
+
+use super::lnd::Driver;
+use crate::environment::time::Clock;
+use lnet_settings::Row;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The configuration of a driver, with its tunables. A node has a list of them, and makes a driver of each when it starts.
+pub trait DriverConfig: Clone + Debug + Send + Sync + 'static {
+    /// The name of the driver: of the module that has its tunables, and in capitals the beginning of their environment variables.
+    const NAME: &'static str;
+
+    /// The tunables, one row each. Variables, checks, `lnetctl tunables` and the documents follow from the rows.
+    const TUNABLES: &'static [Row<Self>] = &[];
+
+    /// Makes the driver of one node. It takes threads and descriptors only when its first interface starts.
+    fn driver(&self, node: DriverContext) -> Arc<dyn Driver>;
+}
+
+/// The parts of a node that its drivers need.
+#[derive(Clone, Debug)]
+pub struct DriverContext {
+    /// The clock of the node.
+    pub clock: Arc<dyn Clock>,
+    /// A random number of this start of the node.
+    pub random: u64,
+}
