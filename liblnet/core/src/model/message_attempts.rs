@@ -34,7 +34,7 @@ pub(crate) enum KnownOrigin {
 /// The gateway that a message was sent to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gateway {
-    /// [`PeerNi::connection_epoch`] of the gateway when the message was sent.
+    /// `PeerNi::connection_epoch` of the gateway when the message was sent.
     pub(crate) connection_epoch: u32,
     /// Whether the gateway will confirm the message.
     pub(crate) confirms: bool,
