@@ -61,12 +61,12 @@ fn contradictions(tests: &ByRequirement) -> Vec<String> {
 
 /// A line for each test that does not say how it would fail if a requirement that it names broke.
 fn without_failure(tests: &[Test]) -> Vec<String> {
-    let silent = tests.iter().filter(|test| !test.named.is_subset(&test.explained));
+    let unexplained = tests.iter().filter(|test| !test.named.is_subset(&test.explained));
     let line = |test: &Test| {
         let ids: Vec<_> = test.named.difference(&test.explained).collect();
         format!("{}: no line `ID: fails if ...` for {ids:?}", test.place)
     };
-    silent.map(line).collect()
+    unexplained.map(line).collect()
 }
 
 fn table(tests: &ByRequirement) -> Result<String> {
