@@ -5,6 +5,7 @@ use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::core_threads::{self, CoreThread};
 use crate::cpt;
+use crate::drivers;
 use crate::links::{self, Links};
 use crate::placement::SystemPlacement;
 use crate::running_drivers::RunningDrivers;
@@ -18,7 +19,6 @@ use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetId, Nid, Pid};
-use lolnd::Lolnd;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ impl Node {
             threads: [discovery, monitor],
             links: Links::new(),
         });
-        node.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
+        node.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), drivers::LOOPBACK)?;
         node.while_importing(|| start::apply(&*node, &config))?;
         Ok(node)
     }
