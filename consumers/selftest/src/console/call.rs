@@ -324,6 +324,7 @@ pub enum RpcResult {
     /// There was no reply; the value is the positive errno.
     Failed(i32),
     /// The node has replied.
+    // The key of `lst --format json`, which programs read.
     #[serde(rename = "answered")]
     Responded {
         /// 0, or the positive number of an error.
