@@ -5,7 +5,7 @@ use crate::commands::{self, Context, Outcome};
 use crate::output::{self, Streams};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
-use lnet_command_line::refusal;
+use lnet_command_line::{refusal, text};
 use lnet_dlc::client::Client;
 use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ pub fn line(
         }
     };
     let format = said.format.or(globals.format).unwrap_or_default();
-    let mut definition = Cli::command();
+    let mut definition = text::refuse_empty(Cli::command());
     definition.build();
     match look_up(&definition, &words) {
         Found::Command => {}

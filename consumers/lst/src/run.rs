@@ -5,7 +5,7 @@ use crate::commands::{self, Context, Exit, Failure};
 use crate::console::Consoles;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
-use lnet_command_line::refusal;
+use lnet_command_line::{refusal, text};
 use std::io::{self, Write};
 
 /// The context that all lines of a run share.
@@ -43,7 +43,7 @@ pub fn line(
         Err(error) => return refuse("lst", &error.to_string(), err),
     };
     let line = std::iter::once("lst").chain(words.iter().map(String::as_str));
-    let mut definition = Cli::command();
+    let mut definition = text::refuse_empty(Cli::command());
     definition.build();
     match words.first().map(String::as_str) {
         Some("--list-commands") => {

@@ -1,4 +1,4 @@
-//! The parts that the command lines of `lnetctl` and `lst` share: options for every command, numbers, the text that refuses a line,
+//! The parts that the command lines of `lnetctl` and `lst` share: options for every command, numbers, texts, the refusal of a line,
 //! manual pages and completions.
 #![forbid(unsafe_code)]
 
@@ -6,3 +6,4 @@ pub mod generate;
 pub mod globals;
 pub mod number;
 pub mod refusal;
+pub mod text;
