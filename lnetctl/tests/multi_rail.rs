@@ -1,40 +1,37 @@
 //! Tests of Multi-Rail configuration by lnetctl, on a node that supports Multi-Rail and on one that does not, and of its guides.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+#[allow(dead_code, reason = "shared with other tests")]
+mod fake;
+
 use clap::CommandFactory;
-use lnet_dlc::{Backend, Reply, Request, RequestError};
+use fake::{Changes, FakeNode};
+use lnet_dlc::{Reply, Request};
 use lnet_wire::Errno;
 use lnetctl::cli::{Cli, Globals};
 use lnetctl::output::Streams;
 use lnetctl::run::{self, End, Node};
-use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// A node without Multi-Rail: it knows routes and counters, and refuses every request that came later. It records the requests that
 /// change something.
-struct BeforeMultiRail(Rc<RefCell<Vec<Request>>>);
-
-impl Node for BeforeMultiRail {}
-
-impl Backend for BeforeMultiRail {
-    fn call(&self, request: Request) -> Result<Reply, RequestError> {
-        match request {
-            Request::GetRoute(_) => Err(Errno::NotFound.into()),
-            Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
-            Request::AddRoute(_) | Request::DelRoute(_) | Request::ConfigRouter(_) => {
-                self.0.borrow_mut().push(request);
-                Ok(Reply::Done)
-            }
-            _ => Err(Errno::Invalid.into()),
+fn node_without_multi_rail(changes: Changes) -> Box<dyn Node> {
+    FakeNode::boxed(move |request| match request {
+        Request::GetRoute(_) => Err(Errno::NotFound.into()),
+        Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
+        Request::AddRoute(_) | Request::DelRoute(_) | Request::ConfigRouter(_) => {
+            changes.borrow_mut().push(request);
+            Ok(Reply::Done)
         }
-    }
+        _ => Err(Errno::Invalid.into()),
+    })
 }
 
 /// Carries out a line; returns its standard output, its standard error, and its exit status.
-fn carried_out(words: &[&str], input: &str, done: &Rc<RefCell<Vec<Request>>>) -> (String, String, u8) {
-    let connect = |_| -> Box<dyn Node> { Box::new(BeforeMultiRail(Rc::clone(done))) };
+fn carried_out(words: &[&str], input: &str, done: &Changes) -> (String, String, u8) {
+    let connect = |_| node_without_multi_rail(Changes::clone(done));
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut streams = Streams { input: &mut input.as_bytes(), out: &mut out, err: &mut err };
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

@@ -6,9 +6,9 @@
 #[allow(dead_code, reason = "shared with other tests")]
 mod fake;
 
-use fake::{Told, Up};
+use fake::{Changes, FakeNode};
 use lnet_dlc::request::AppliedUdsp;
-use lnet_dlc::{Backend, Reply, Request, RequestError};
+use lnet_dlc::{Reply, Request};
 use lnet_wire::Errno;
 use lnetctl::cli::Globals;
 use lnetctl::output::Streams;
@@ -26,20 +26,15 @@ enum Outcome {
 use Outcome::{Refused, Taken};
 
 /// A node that also accepts peers.
-struct Willing(Up);
-
-impl Backend for Willing {
-    fn call(&self, request: Request) -> Result<Reply, RequestError> {
-        match request {
-            Request::AddPeerNi(_) => Ok(Reply::Done),
-            Request::GetPeerNi(_) => Err(Errno::NotFound.into()),
-            Request::GetAppliedUdsp(..) => Ok(Reply::AppliedUdsp(AppliedUdsp::default())),
-            other => self.0.call(other),
-        }
-    }
+fn node_with_peers() -> Box<dyn Node> {
+    let others = fake::one_interface(Changes::default());
+    FakeNode::boxed(move |request| match request {
+        Request::AddPeerNi(_) => Ok(Reply::Done),
+        Request::GetPeerNi(_) => Err(Errno::NotFound.into()),
+        Request::GetAppliedUdsp(..) => Ok(Reply::AppliedUdsp(AppliedUdsp::default())),
+        other => others(other),
+    })
 }
-
-impl Node for Willing {}
 
 /// Runs a command; returns the exit status, and the output on standard error.
 fn carried_out(command: &str, input: &str) -> (u8, String) {
@@ -51,7 +46,7 @@ fn carried_out(command: &str, input: &str) -> (u8, String) {
             _ => vec![part.to_owned()],
         })
         .collect();
-    let connect = |_| -> Box<dyn Node> { Box::new(Willing(Up(Told::default()))) };
+    let connect = |_| node_with_peers();
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut input = input.as_bytes();
     let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };

@@ -4,10 +4,10 @@
 
 mod fake;
 
-use fake::{Down, Told, Up};
+use fake::{Changes, FakeNode};
 use lnetctl::cli::Globals;
 use lnetctl::output::Streams;
-use lnetctl::run::{self, End, Node};
+use lnetctl::run::{self, End};
 use lnetctl::shell;
 use std::fmt::Write;
 use std::fs;
@@ -66,8 +66,9 @@ fn carry_out(command: &str, node: bool) -> String {
             _ => vec![part.to_owned()],
         })
         .collect();
-    let told = Told::default();
-    let connect = |_| -> Box<dyn Node> { if node { Box::new(Up(told.clone())) } else { Box::new(Down) } };
+    let changes = Changes::default();
+    let connect =
+        |_| if node { FakeNode::boxed(fake::one_interface(changes.clone())) } else { fake::no_node() };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let globals = Globals::default();
     let exit = if words.is_empty() {
@@ -83,8 +84,8 @@ fn carry_out(command: &str, node: bool) -> String {
     if !err.is_empty() {
         write!(text, "--- stderr:\n{}", String::from_utf8(err).unwrap()).unwrap();
     }
-    for request in told.borrow().iter() {
-        writeln!(text, "--- told: {}", serde_json::to_string(request).unwrap()).unwrap();
+    for request in changes.borrow().iter() {
+        writeln!(text, "--- request: {}", serde_json::to_string(request).unwrap()).unwrap();
     }
     writeln!(text, "--- exit: {exit}").unwrap();
     text

@@ -215,16 +215,14 @@ mod tests {
     use super::*;
     use crate::node::Node;
     use lnet_dlc::RequestError;
-    use std::sync::Mutex;
+    use std::cell::RefCell;
 
-    /// A backend that records its requests, and refuses those whose text contains `refuse`.
-    struct Fake {
-        asked: Mutex<Vec<String>>,
+    /// A backend that records its requests in `requests`, and refuses those whose text contains `refuse`.
+    fn recording(
+        requests: &RefCell<Vec<String>>,
         refuse: Option<(&'static str, Errno)>,
-    }
-
-    impl Backend for Fake {
-        fn call(&self, request: Request) -> Result<Reply, RequestError> {
+    ) -> impl Fn(Request) -> Result<Reply, RequestError> {
+        move |request| {
             let text = match request {
                 Request::AddLocalNi(ni) => {
                     let interface = ni.interface.unwrap_or_default();
@@ -235,11 +233,11 @@ mod tests {
                 Request::Discover(discover) => format!("discover {}", discover.target.nid),
                 other => format!("{other:?}"),
             };
-            match self.refuse {
+            match refuse {
                 Some((part, errno)) if text.contains(part) => Err(errno.into()),
                 _ if text.starts_with("o2ib") => Err(Errno::ProtocolNotSupported.into()),
                 _ => {
-                    self.asked.lock().unwrap().push(text);
+                    requests.borrow_mut().push(text);
                     Ok(Reply::Done)
                 }
             }
@@ -270,9 +268,9 @@ mod tests {
             variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
         })
         .unwrap();
-        let fake = Fake { asked: Mutex::default(), refuse };
-        let result = carry_out(&fake, &config, &host());
-        (result, fake.asked.into_inner().unwrap())
+        let requests = RefCell::default();
+        let result = carry_out(&recording(&requests, refuse), &config, &host());
+        (result, requests.into_inner())
     }
 
     fn wanted<'a>(requests: &[&'a str]) -> (Result<(), Errno>, Vec<&'a str>) {
@@ -285,8 +283,8 @@ mod tests {
             ("LNET_ROUTES", "tcp5 10.0.0.[8-9]@tcp"),
             ("LNET_NETWORKS", "tcp(eth0[1],127.0.1.1)[0],tcp1[2],tcp2"),
         ];
-        let (result, asked) = started(&variables, None);
-        let asked: Vec<_> = asked.iter().map(String::as_str).collect();
+        let (result, requests) = started(&variables, None);
+        let requests: Vec<_> = requests.iter().map(String::as_str).collect();
         let want = [
             "tcp(eth0)[1]",
             "tcp(127.0.1.1)[0]",
@@ -295,7 +293,7 @@ mod tests {
             "tcp5 by 10.0.0.8@tcp",
             "tcp5 by 10.0.0.9@tcp",
         ];
-        assert_eq!((result, asked), wanted(&want));
+        assert_eq!((result, requests), wanted(&want));
     }
 
     #[test]
@@ -307,8 +305,8 @@ mod tests {
             ("LNET_ROUTES", "tcp5 10.0.0.[8-9]@tcp"),
             ("LNET_CHECK_ROUTERS_BEFORE_USE", "1"),
         ];
-        let (result, asked) = started(&variables, None);
-        let asked: Vec<_> = asked.iter().map(String::as_str).collect();
+        let (result, requests) = started(&variables, None);
+        let requests: Vec<_> = requests.iter().map(String::as_str).collect();
         let want = [
             "ConfigRouter(true)",
             "AddBuffers(BufferCounts { tiny: Some(0), small: Some(64), large: Some(0) })",
@@ -318,7 +316,7 @@ mod tests {
             "discover 10.0.0.8@tcp",
             "discover 10.0.0.9@tcp",
         ];
-        assert_eq!((result, asked), wanted(&want));
+        assert_eq!((result, requests), wanted(&want));
     }
 
     type Row = (&'static str, &'static str, Result<(), Errno>, &'static [&'static str]);
@@ -349,10 +347,10 @@ mod tests {
     #[test]
     fn the_first_net_that_is_refused_ends_the_start() {
         let networks = [("LNET_NETWORKS", "tcp(eth0),tcp1(eth1),tcp2(eth0)")];
-        let (result, asked) = started(&networks, Some(("tcp1", Errno::AddressInUse)));
-        assert_eq!((result, asked.len()), (Err(Errno::AddressInUse), 1));
-        let (result, asked) = started(&[("LNET_NETWORKS", "o2ib(ib0)")], None);
-        assert_eq!((result, asked.len()), (Err(Errno::ProtocolNotSupported), 0));
+        let (result, requests) = started(&networks, Some(("tcp1", Errno::AddressInUse)));
+        assert_eq!((result, requests.len()), (Err(Errno::AddressInUse), 1));
+        let (result, requests) = started(&[("LNET_NETWORKS", "o2ib(ib0)")], None);
+        assert_eq!((result, requests.len()), (Err(Errno::ProtocolNotSupported), 0));
     }
 
     #[test]
@@ -363,15 +361,15 @@ mod tests {
             (Errno::Invalid, Err(Errno::Invalid), 0),
         ] {
             let routes = [("LNET_ROUTES", "tcp1 10.0.0.8@tcp3; tcp2 10.0.0.8@tcp")];
-            let (ended, asked) = started(&routes, Some(("tcp3", errno)));
-            assert_eq!((ended, asked.len()), (result, count), "{errno}");
+            let (ended, requests) = started(&routes, Some(("tcp3", errno)));
+            assert_eq!((ended, requests.len()), (result, count), "{errno}");
         }
     }
 
     #[test]
     fn a_file_that_cannot_be_read_ends_the_start() {
-        let (result, asked) = started(&[("LNET_CONFIG", "/no/such/file")], None);
-        assert_eq!((result, asked.len()), (Err(Errno::NotFound), 0));
+        let (result, requests) = started(&[("LNET_CONFIG", "/no/such/file")], None);
+        assert_eq!((result, requests.len()), (Err(Errno::NotFound), 0));
     }
 
     #[test]

@@ -17,36 +17,29 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A backend that reports its name; has more peers than a socket's buffer holds; panics when counters are requested; and whose
-/// `ConfigRouter` takes until the test ends it.
-struct Fake {
-    entered: Mutex<Sender<()>>,
-    leave: Mutex<Receiver<()>>,
-}
-
 /// The number of peers, which make a reply of about a megabyte.
 const MANY: usize = 100_000;
 
-impl Backend for Fake {
-    fn call(&self, request: Request) -> Result<Reply, RequestError> {
-        match request {
-            Request::GetNode => Ok(Reply::Node(NodeInfo {
-                version: "1".into(),
-                name: "fake".into(),
-                process: 1,
-                selftest: None,
-            })),
-            Request::GetPeerList => Ok(Reply::Nids(vec![Nid::LOOPBACK; MANY])),
-            Request::GetLnetStats => panic!("on purpose"),
-            Request::ConfigRouter(_) => {
-                self.entered.lock().unwrap().send(()).unwrap();
-                // The test ends the request by a message, or by dropping the sender.
-                let _ = self.leave.lock().unwrap().recv();
-                Ok(Reply::Done)
-            }
-            Request::ResetLnetStats => Ok(Reply::Done),
-            _ => Err(Errno::NotFound.into()),
+/// A backend that reports its name; has more peers than a socket's buffer holds; panics when counters are requested; and whose
+/// `ConfigRouter` sends to `entered`, and takes until the test sends to `leave` or drops its sender.
+fn fake_node(
+    entered: Sender<()>,
+    leave: Receiver<()>,
+) -> impl Fn(Request) -> Result<Reply, RequestError> + Send + Sync {
+    let leave = Mutex::new(leave);
+    move |request| match request {
+        Request::GetNode => {
+            Ok(Reply::Node(NodeInfo { version: "1".into(), name: "fake".into(), process: 1, selftest: None }))
         }
+        Request::GetPeerList => Ok(Reply::Nids(vec![Nid::LOOPBACK; MANY])),
+        Request::GetLnetStats => panic!("on purpose"),
+        Request::ConfigRouter(_) => {
+            entered.send(()).unwrap();
+            let _ = leave.lock().unwrap().recv();
+            Ok(Reply::Done)
+        }
+        Request::ResetLnetStats => Ok(Reply::Done),
+        _ => Err(Errno::NotFound.into()),
     }
 }
 
@@ -70,8 +63,8 @@ fn start_with(change: impl FnOnce(&mut ControlConfig)) -> Fixture {
     let (entered_sender, entered) = channel();
     let entered = Mutex::new(entered);
     let (leave, leave_receiver) = channel();
-    let fake = Fake { entered: Mutex::new(entered_sender), leave: Mutex::new(leave_receiver) };
-    let server = ControlServer::start(config, Arc::new(fake)).unwrap();
+    let backend = Arc::new(fake_node(entered_sender, leave_receiver));
+    let server = ControlServer::start(config, backend).unwrap();
     Fixture { server, config_name: name, directory, entered, leave, _temporary: temporary }
 }
 
@@ -329,7 +322,7 @@ fn the_socket_of_a_dead_node_is_replaced_and_that_of_a_running_one_is_not() {
     node.is_fine();
     let config = ControlConfig::new(node.directory.clone(), node.config_name.clone());
     let (sender, receiver) = (channel().0, channel().1);
-    let other = Fake { entered: Mutex::new(sender), leave: Mutex::new(receiver) };
+    let other = fake_node(sender, receiver);
     let error = ControlServer::start(config, Arc::new(other)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
     node.is_fine();

@@ -1,5 +1,5 @@
-//! Two fake backends: a node with one interface that accepts every request and records those that change something, and one
-//! without node.
+//! A fake node: its replies are a function of the requests. There is one with one interface that accepts every request and records
+//! those that change something, and one that does not run.
 
 use lnet_wire::Reachability;
 
@@ -17,32 +17,44 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The requests that change something, in order.
-pub(crate) type Told = Rc<RefCell<Vec<Request>>>;
+pub(crate) type Changes = Rc<RefCell<Vec<Request>>>;
 
-/// A backend without a node: every request fails with `ENETDOWN`.
-pub(crate) struct Down;
+/// A node that gives each request to `reply`.
+pub(crate) struct FakeNode<F> {
+    reply: F,
+    /// The reason why no node is reached.
+    explanation: Option<&'static str>,
+}
 
-impl Backend for Down {
-    fn call(&self, _: Request) -> Result<Reply, RequestError> {
-        Err(Errno::NetworkDown.into())
+impl<F: Fn(Request) -> Result<Reply, RequestError> + 'static> FakeNode<F> {
+    pub(crate) fn boxed(reply: F) -> Box<dyn Node> {
+        Box::new(Self { reply, explanation: None })
     }
 }
 
-impl Node for Down {
-    fn explain(&self) -> Option<String> {
-        Some("no node runs here".to_owned())
-    }
-}
-
-/// A node with one interface, which records requests that change something.
-pub(crate) struct Up(pub(crate) Told);
-
-impl Node for Up {}
-
-impl Backend for Up {
+impl<F: Fn(Request) -> Result<Reply, RequestError>> Backend for FakeNode<F> {
     fn call(&self, request: Request) -> Result<Reply, RequestError> {
+        (self.reply)(request)
+    }
+}
+
+impl<F: Fn(Request) -> Result<Reply, RequestError>> Node for FakeNode<F> {
+    fn explain(&self) -> Option<String> {
+        self.explanation.map(str::to_owned)
+    }
+}
+
+/// No node: every request fails with `ENETDOWN`.
+pub(crate) fn no_node() -> Box<dyn Node> {
+    let reply = |_| Err(Errno::NetworkDown.into());
+    Box::new(FakeNode { reply, explanation: Some("no node runs here") })
+}
+
+/// The replies of a node with one interface, which records in `changes` the requests that change something.
+pub(crate) fn one_interface(changes: Changes) -> impl Fn(Request) -> Result<Reply, RequestError> {
+    move |request| {
         if !request.only_reads() {
-            self.0.borrow_mut().push(request.clone());
+            changes.borrow_mut().push(request.clone());
         }
         match request {
             Request::GetNode => Some(Reply::Node(NodeInfo {

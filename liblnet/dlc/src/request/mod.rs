@@ -40,6 +40,13 @@ pub trait Backend {
     fn call(&self, request: Request) -> Result<Reply, RequestError>;
 }
 
+/// A function from requests to replies is a backend.
+impl<F: Fn(Request) -> Result<Reply, RequestError>> Backend for F {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
+        self(request)
+    }
+}
+
 /// The error of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.text())]
