@@ -46,7 +46,7 @@ enum Instead {
 /// A request, and the kernel's answer to it.
 struct Row {
     name: String,
-    answer: Vec<u8>,
+    response: Vec<u8>,
     stays_open: bool,
 }
 
@@ -77,7 +77,7 @@ fn rows() -> Vec<Row> {
         let (_, hex) = bytes.split_once(" bytes ").unwrap();
         Row {
             name: name.trim().to_owned(),
-            answer: from_hex(hex.trim()),
+            response: from_hex(hex.trim()),
             stays_open: end.contains("open after"),
         }
     };
@@ -87,26 +87,26 @@ fn rows() -> Vec<Row> {
 fn ask(row: &Row, captured: &Connection) {
     let asked = captured.from_opener.read(0..captured.from_opener.end()).bytes;
     let instead = DIFFERENT.iter().find(|(name, ..)| *name == row.name).map(|(_, instead, _)| *instead);
-    let (mut answer, mut stays_open) = (row.answer.clone(), row.stays_open);
+    let (mut response, mut stays_open) = (row.response.clone(), row.stays_open);
     match instead {
-        Some(Instead::WaitForMore) => (answer, stays_open) = (Vec::new(), false),
+        Some(Instead::WaitForMore) => (response, stays_open) = (Vec::new(), false),
         Some(Instead::NameTheCaller) => {
             let caller = hello_in(&asked).unwrap().src_nid.to_u64().unwrap();
-            answer[16..24].copy_from_slice(&caller.to_le_bytes());
+            response[16..24].copy_from_slice(&caller.to_le_bytes());
         }
         None => {}
     }
     let mut socket = call(captured);
     socket.write_all(&asked).unwrap();
     if stays_open {
-        let mut heard = vec![0; answer.len()];
+        let mut heard = vec![0; response.len()];
         socket.read_exact(&mut heard).unwrap_or_else(|error| panic!("{}: {error}", row.name));
-        assert_same(row, &heard, &answer);
+        assert_same(row, &heard, &response);
         expect_open(row, &mut socket, &asked);
         socket.shutdown(Shutdown::Write).unwrap();
         assert_same(row, &rest_of(row, &mut socket), &[]);
     } else {
-        assert_same(row, &rest_of(row, &mut socket), &answer);
+        assert_same(row, &rest_of(row, &mut socket), &response);
     }
 }
 
@@ -129,12 +129,12 @@ fn rest_of(row: &Row, socket: &mut TcpStream) -> Vec<u8> {
 }
 
 /// Fails if the responses differ; the incarnation in a HELLO is excepted.
-fn assert_same(row: &Row, heard: &[u8], answer: &[u8]) {
+fn assert_same(row: &Row, heard: &[u8], response: &[u8]) {
     let mut heard = heard.to_vec();
-    if heard.len() == 56 && answer.len() == 56 {
-        heard[32..40].copy_from_slice(&answer[32..40]);
+    if heard.len() == 56 && response.len() == 56 {
+        heard[32..40].copy_from_slice(&response[32..40]);
     }
-    assert_eq!(heard, answer, "{}: {heard:02x?} in place of the kernel's {answer:02x?}", row.name);
+    assert_eq!(heard, response, "{}: {heard:02x?} in place of the kernel's {response:02x?}", row.name);
 }
 
 /// A control connection answers a ping. Of others can only be seen that they are not closed.
@@ -167,11 +167,11 @@ fn expect_open(row: &Row, socket: &mut TcpStream, asked: &[u8]) {
         },
     };
     socket.write_all(Head::message(hello.version, &ping, Cookies::default()).unwrap().bytes()).unwrap();
-    let mut answer = vec![0; head_len(hello.version) + 48];
+    let mut response = vec![0; head_len(hello.version) + 48];
     socket
-        .read_exact(&mut answer)
+        .read_exact(&mut response)
         .unwrap_or_else(|error| panic!("{}: no answer to a ping: {error}", row.name));
-    let info = PingInfo::decode(&answer[head_len(hello.version)..], 16).unwrap().info;
+    let info = PingInfo::decode(&response[head_len(hello.version)..], 16).unwrap().info;
     assert_eq!(info.entries[0].nid, ours);
 }
 

@@ -34,7 +34,7 @@ struct Operation {
     md: Option<MdHandle>,
     sends: u32,
     failed: Option<Errno>,
-    answers: u32,
+    responses: u32,
     last_events: u32,
     /// Whether the operation is no longer counted as in flight, because the interface that it may have used was removed.
     written_off: bool,
@@ -75,7 +75,7 @@ impl Traffic {
                         told.1.fetch_sub(1, Ordering::SeqCst);
                     }
                 }
-                EventKind::Ack | EventKind::Reply => operation.answers += u32::from(event.status.is_ok()),
+                EventKind::Ack | EventKind::Reply => operation.responses += u32::from(event.status.is_ok()),
                 _ => {}
             }
             if event.unlinked {
@@ -230,9 +230,9 @@ fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: imp
     });
     let operations = traffic.settle();
     for operation in &operations {
-        let Operation { sends, answers, last_events, failed, .. } = operation;
+        let Operation { sends, responses, last_events, failed, .. } = operation;
         assert_eq!((*sends, *last_events), (1, 1), "{operation:?}");
-        assert!(*answers <= u32::from(failed.is_none()), "{operation:?}");
+        assert!(*responses <= u32::from(failed.is_none()), "{operation:?}");
         assert!(matches!(failed, None | Some(Errno::Shutdown)), "{operation:?}");
     }
     // A response may arrive late, by an interface that was added again, and messages that could not use a removed one may have
@@ -241,7 +241,7 @@ fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: imp
     let sum = gone.iter().map(|ni| counts(ni)).fold([0; 3], |[a, b, c], [x, y, z]| [a + x, b + y, c + z]);
     let count = |which: fn(&Operation) -> bool| operations.iter().filter(|op| which(op)).count() as u64;
     let (failed, unanswered) =
-        (count(|op| op.failed.is_some()), count(|op| op.failed.is_none() && op.answers == 0));
+        (count(|op| op.failed.is_some()), count(|op| op.failed.is_none() && op.responses == 0));
     assert_eq!([sum[0] - sum[1], sum[2]], [unanswered, failed]);
     // Events come before credits are returned and messages put away.
     let core = rails.near.core();

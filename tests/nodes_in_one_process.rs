@@ -53,9 +53,9 @@ fn every_node_pings_every_node() {
         for other in &nodes {
             let target = ProcessId { nid: nid(other), pid: Pid::LUSTRE };
             let request = PingRequest { target, source: None, max_entries: 16, timeout: Some(FOR_EVER) };
-            let answer = node.ping(request).unwrap().info;
-            assert_eq!(answer.entries.iter().map(|entry| entry.nid).collect::<Vec<_>>(), [nid(other)]);
-            assert_eq!(answer.features.0, 0x1e);
+            let response = node.ping(request).unwrap().info;
+            assert_eq!(response.entries.iter().map(|entry| entry.nid).collect::<Vec<_>>(), [nid(other)]);
+            assert_eq!(response.features.0, 0x1e);
         }
     }
 }

@@ -86,13 +86,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     log::info!("node {} is {status}", options.node);
     notify(&[NotifyState::Status(status), NotifyState::Ready]);
 
-    let answer = wait_for_end(&events);
+    let response = wait_for_end(&events);
     notify(&[NotifyState::Stopping, NotifyState::Status("going down")]);
     drop(daemon.selftest().take());
     node.shutdown();
     server.close();
     // From here on a new daemon finds name and ports free: until now the client that ended this one has waited.
-    drop((answer, events));
+    drop((response, events));
     server.stop();
     drop(pid_file);
     log::info!("node {} is down", options.node);
@@ -200,8 +200,8 @@ impl Backend for Daemon {
                 reply => reply,
             });
         }
-        let (answer, down) = channel();
-        let _ = self.events.send(Event::Unconfigure { _answer: answer });
+        let (response, down) = channel();
+        let _ = self.events.send(Event::Unconfigure { _answer: response });
         // Nothing is ever sent: the call ends when the node has ended, at once if it had already.
         let _ = down.recv();
         Ok(Reply::Done)

@@ -107,8 +107,8 @@ impl Testbed {
 
     /// The paths of requests to the server: from, to, and how many.
     fn paths(&mut self) -> Vec<(String, String, u64)> {
-        let answer = self.server.command("paths");
-        let words: Vec<&str> = answer.split(' ').collect();
+        let response = self.server.command("paths");
+        let words: Vec<&str> = response.split(' ').collect();
         let path = |path: &[&str]| (path[0].to_owned(), path[1].to_owned(), path[2].parse().unwrap());
         words.chunks_exact(3).map(path).collect()
     }

@@ -143,9 +143,9 @@ fn expect_closed_and_counted(scene: &Scene, bad: &Malformed) {
         raw.send(&acceptor::encode_request(scene.node.nid));
     }
     send_until_closed(&mut raw, &bad.bytes);
-    let answer = raw.read_to_end();
+    let response = raw.read_to_end();
     if let Phase::Request = bad.phase {
-        assert_eq!(answer, bad.answer, "{}", bad.name);
+        assert_eq!(response, bad.response, "{}", bad.name);
     }
     wait_for(&bad.name, || (bad.counted)(&scene.node.counters()) > before);
 }
@@ -156,7 +156,7 @@ struct Malformed {
     phase: Phase,
     bytes: Vec<u8>,
     /// The expected response of the node, which is checked for requests only.
-    answer: &'static [u8],
+    response: &'static [u8],
     counted: fn(&SocklndCounters) -> u64,
 }
 
@@ -221,11 +221,11 @@ fn malformed_handshakes(scene: &Scene) -> Vec<Malformed> {
         ),
     ]
     .into_iter()
-    .map(|(name, phase, bytes, answer, counted)| Malformed {
+    .map(|(name, phase, bytes, response, counted)| Malformed {
         name: name.into(),
         phase,
         bytes,
-        answer,
+        response,
         counted,
     })
     .collect::<Vec<_>>();
@@ -237,7 +237,7 @@ fn malformed_handshakes(scene: &Scene) -> Vec<Malformed> {
         };
         // With fewer than four bytes the node would wait for more.
         let bytes = [bytes, vec![0; 4]].concat();
-        rows.push(Malformed { name, phase, bytes, answer: &[], counted: REJECTED });
+        rows.push(Malformed { name, phase, bytes, response: &[], counted: REJECTED });
     }
     rows
 }
@@ -286,7 +286,7 @@ fn malformed_messages(scene: &Scene) -> Vec<Malformed> {
     rows.into_iter()
         .map(|(name, version, bytes)| {
             let phase = Phase::Message(version);
-            Malformed { name: name.into(), phase, bytes, answer: &[], counted: PROTOCOL_ERROR }
+            Malformed { name: name.into(), phase, bytes, response: &[], counted: PROTOCOL_ERROR }
         })
         .collect()
 }

@@ -233,7 +233,7 @@ impl Application for LiveNode {
         self.discovered.push(peer);
     }
 
-    fn prepare(&mut self, request: &Line, answer: Option<&[u8]>) {
+    fn prepare(&mut self, request: &Line, response: Option<&[u8]>) {
         let Some(header) = request.header() else { return };
         self.prepared = None;
         match header.body {
@@ -243,7 +243,7 @@ impl Application for LiveNode {
                 self.post(header, number, MdOptions::OP_PUT);
             }
             Body::Get { .. } => {
-                let data = answer.expect("a GET that was answered");
+                let data = response.expect("a GET that was answered");
                 let number = self.new_operation(data, &[EventKind::Get]);
                 self.post(header, number, MdOptions::OP_GET);
             }

@@ -17,7 +17,7 @@ pub fn role() -> Option<String> {
 }
 
 /// Answers the test; the first answer is `ready`.
-pub fn answer(what: &str) {
+pub fn respond(what: &str) {
     println!("{MARK}{what}");
 }
 
@@ -25,7 +25,7 @@ pub fn answer(what: &str) {
 pub struct Process {
     child: Child,
     commands: Option<ChildStdin>,
-    answers: Lines<BufReader<ChildStdout>>,
+    responses: Lines<BufReader<ChildStdout>>,
     /// The directory of the node's control socket.
     _runtime_dir: TempDir,
 }
@@ -44,8 +44,8 @@ impl Process {
                 .spawn()
                 .unwrap()
         });
-        let answers = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut process = Self { commands: child.stdin.take(), answers, child, _runtime_dir: runtime_dir };
+        let responses = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut process = Self { commands: child.stdin.take(), responses, child, _runtime_dir: runtime_dir };
         assert_eq!(process.read_response(), "ready");
         process
     }
@@ -69,11 +69,11 @@ impl Process {
 
     /// Reads the process's next answer.
     pub fn read_response(&mut self) -> String {
-        let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| {
+        let response = self.responses.by_ref().map_while(Result::ok).find_map(|line| {
             // The test harness may have written the beginning of the line.
             line.find(MARK).map(|at| line[at + MARK.len()..].to_owned())
         });
-        answer.expect("the process has ended")
+        response.expect("the process has ended")
     }
 }
 

@@ -32,7 +32,7 @@ pub trait Application {
     fn connected(&mut self, our_end: IpAddr);
 
     /// Prepares for a PUT or GET that the node is about to receive; `answer` is its reply.
-    fn prepare(&mut self, request: &Line, answer: Option<&[u8]>);
+    fn prepare(&mut self, request: &Line, response: Option<&[u8]>);
 
     /// Waits until the application has got this message, and checks it.
     fn received(&mut self, message: &Line);
@@ -92,7 +92,7 @@ impl<'a> Player<'a> {
 
     /// Plays the capture to its end. Panics if the node does not behave as the captured one did.
     pub fn play(mut self, application: &mut dyn Application) {
-        let answers = self.script.our_replies();
+        let responses = self.script.our_replies();
         for step in &self.script.steps {
             let dialogue = &self.script.dialogues[step.dialogue];
             match step.action {
@@ -104,7 +104,7 @@ impl<'a> Player<'a> {
                     if line.ours {
                         self.hear(step.dialogue, number, application);
                     } else {
-                        self.say(step.dialogue, line, &answers, application);
+                        self.say(step.dialogue, line, &responses, application);
                     }
                     self.count_greeting(step.dialogue, line, application);
                 }
@@ -192,14 +192,14 @@ impl<'a> Player<'a> {
         &mut self,
         number: usize,
         line: &Line,
-        answers: &HashMap<WireHandle, &[u8]>,
+        responses: &HashMap<WireHandle, &[u8]>,
         application: &mut dyn Application,
     ) {
-        let answer = match line.header().map(|header| header.body) {
-            Some(Body::Get { reply, .. }) => answers.get(&reply).copied(),
+        let response = match line.header().map(|header| header.body) {
+            Some(Body::Get { reply, .. }) => responses.get(&reply).copied(),
             _ => None,
         };
-        application.prepare(line, answer);
+        application.prepare(line, response);
         let mut bytes = with_handle(line, &self.handles);
         self.translate_ack_cookies(line, &mut bytes);
         let name = self.script.dialogues[number].name();

@@ -156,8 +156,8 @@ impl Scene {
         let target = lnet_wire::ProcessId { nid: self.node.nid, pid: lnet_wire::Pid::LUSTRE };
         let request =
             lnet_node::PingRequest { target, source: None, max_entries: 16, timeout: Some(TIMEOUT) };
-        let answer = new_node.ping(request).unwrap().info;
-        assert!(answer.entries.iter().any(|entry| entry.nid == self.node.nid));
+        let response = new_node.ping(request).unwrap().info;
+        assert!(response.entries.iter().any(|entry| entry.nid == self.node.nid));
         new_node.shutdown();
     }
 }

@@ -217,13 +217,13 @@ fn client(mut stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result
 
 fn blocking_client(mut stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result<Counted> {
     let message = vec![0x5a; plan.there];
-    let mut answer = vec![0; plan.back];
+    let mut response = vec![0; plan.back];
     let mut repeat = |duration| {
         let begin = Instant::now();
         let mut exchanges = 0;
         while exchanges == 0 || begin.elapsed() < duration {
             stream.write_all(&message)?;
-            stream.read_exact(&mut answer)?;
+            stream.read_exact(&mut response)?;
             exchanges += 1;
         }
         Ok::<u64, io::Error>(exchanges)
@@ -245,14 +245,14 @@ fn nonblocking_client(stream: &TcpStream, plan: &Plan, duration: Duration) -> io
         let (mut started, mut answered) = (plan.in_flight, 0);
         end.allow(plan.in_flight);
         while answered < started {
-            let answers = end.turn(stream)?;
-            if answers == 0 {
+            let responses = end.turn(stream)?;
+            if responses == 0 {
                 continue;
             }
-            answered += answers;
+            answered += responses;
             if begin.elapsed() < duration {
-                end.allow(answers);
-                started += answers;
+                end.allow(responses);
+                started += responses;
             }
         }
         Ok::<u64, io::Error>(answered as u64)
@@ -268,10 +268,10 @@ pub(crate) fn serve() -> Result<(), Error> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(context("listening"))?;
     println!("{}", listener.local_addr().map_err(context("listening"))?.port());
     let (stream, _) = listener.accept().map_err(context("accepting"))?;
-    answer(&stream).map_err(context("answering"))
+    respond(&stream).map_err(context("answering"))
 }
 
-fn answer(mut stream: &TcpStream) -> io::Result<()> {
+fn respond(mut stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut plan = [0; PLAN];
     stream.read_exact(&mut plan)?;
@@ -288,9 +288,9 @@ fn answer(mut stream: &TcpStream) -> io::Result<()> {
         }
     }
     let mut message = vec![0; plan.there];
-    let answer = vec![0x5a; plan.back];
+    let response = vec![0x5a; plan.back];
     while stream.read_exact(&mut message).is_ok() {
-        stream.write_all(&answer)?;
+        stream.write_all(&response)?;
     }
     Ok(())
 }
@@ -320,7 +320,7 @@ mod tests {
             for mode in MODES.into_iter().chain([Mode::Sleeping]).filter(|mode| mode.supports(scenario)) {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
                 let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-                let server = std::thread::spawn(move || answer(&listener.accept().unwrap().0));
+                let server = std::thread::spawn(move || respond(&listener.accept().unwrap().0));
                 let counted = client(&stream, &Plan::of(mode, scenario), Duration::ZERO).unwrap();
                 drop(stream);
                 server.join().unwrap().unwrap();

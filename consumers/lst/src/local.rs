@@ -107,11 +107,11 @@ impl Consoles for LocalConsoles {
             let ends = matches!(call.command, Command::EndSession);
             let owner = ends.then(|| resident::owner(&path)).flatten();
             match socket::call(&path, call) {
-                Ok(Ok(answer)) => {
+                Ok(Ok(response)) => {
                     if let Some(owner) = owner {
                         resident::wait_for_end(&path, owner);
                     }
-                    return Ok(answer);
+                    return Ok(response);
                 }
                 Ok(Err(refusal)) => return Err(refusal.into()),
                 // The console has just ended with its session: look for another, or start one.

@@ -150,9 +150,9 @@ fn a_response_to_an_unknown_source_nid_is_sent_through_the_neighbour() {
         let header = Header { src_nid: tcp(source), ..from_peer(ping, 0) };
         let RxAction::Deliver(request) = rig.arrives_from(tcp(2), &header) else { panic!() };
         rig.core.data_path().received(request, Ok(()));
-        let answer = rig.driver.ni(0).take_kept().pop().unwrap();
-        assert_eq!((answer.header().dest_nid, answer.next_hop().nid), (tcp(source), tcp(next_hop)));
-        rig.core.data_path().finalize(answer, Ok(()));
+        let response = rig.driver.ni(0).take_kept().pop().unwrap();
+        assert_eq!((response.header().dest_nid, response.next_hop().nid), (tcp(source), tcp(next_hop)));
+        rig.core.data_path().finalize(response, Ok(()));
     }
     // Only the neighbour was added as a peer.
     assert_eq!(rig.core.peer_nis().len(), known + 1);

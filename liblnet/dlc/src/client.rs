@@ -56,7 +56,7 @@ impl Client {
         let old = lock(&self.idle).take();
         if let Some(link) = old.filter(|link| link.serves(request)) {
             match link.exchange(&bytes, timeout_of(request)) {
-                Ok(answer) => return Ok(self.keep(link, request, answer)),
+                Ok(response) => return Ok(self.keep(link, request, response)),
                 Err(lost) if lost.nothing_happened(request) => {}
                 Err(lost) => return Err(lost.into()),
             }
@@ -85,7 +85,7 @@ impl Client {
             }
             tries += 1;
             match link.exchange(&bytes, timeout_of(request)) {
-                Ok(answer) => return Ok(self.keep(link, request, answer)),
+                Ok(response) => return Ok(self.keep(link, request, response)),
                 // The node is shutting down; the next attempt finds no node, or another one.
                 Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
                 Err(lost) => return Err(lost.into()),
@@ -98,12 +98,12 @@ impl Client {
         &self,
         link: Link,
         request: &Request,
-        answer: Result<Reply, RequestError>,
+        response: Result<Reply, RequestError>,
     ) -> Result<Reply, RequestError> {
-        if *request != Request::Unconfigure || answer.is_err() {
+        if *request != Request::Unconfigure || response.is_err() {
             *lock(&self.idle) = Some(link);
         }
-        answer
+        response
     }
 
     fn start(&self, all: bool) -> Result<(), Failure> {

@@ -105,11 +105,11 @@ fn resolve_within(
     timeout: Duration,
     resolve: impl FnOnce() -> Option<Vec<IpAddr>> + Send + 'static,
 ) -> Result<Vec<IpAddr>, Problem> {
-    let (answer, answered) = mpsc::sync_channel(1);
+    let (response, answered) = mpsc::sync_channel(1);
     let thread = thread::Builder::new().name("lnet_resolver".to_owned());
     let resolver = lnet_os::thread::spawn(thread, move || {
         // After the timeout the caller has stopped waiting.
-        let _ = answer.send(resolve());
+        let _ = response.send(resolve());
     });
     let Ok(resolver) = resolver else { return Err(Problem::ResolverTimeout) };
     let answered = answered.recv_timeout(timeout);

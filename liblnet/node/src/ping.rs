@@ -49,19 +49,19 @@ impl Node {
             eq: Some(eq),
         };
         let (target, owner) = (Target::of_pings(request.target), Arc::new(room.clone()));
-        let answer = core.data_path().bind_owned(spec, room.memory(), true, owner).and_then(|md| {
-            let answer = core
+        let response = core.data_path().bind_owned(spec, room.memory(), true, owner).and_then(|md| {
+            let response = core
                 .data_path()
                 .get(request.source, md, target)
                 .and_then(|()| wait(&received, request.timeout));
             // After a reply the MD has ended. After a timeout this call unlinks it; its memory stays as long as a driver
             // may write there.
             let _ = core.data_path().md_unlink(md);
-            answer
+            response
         });
         // A driver may still have the message; the core frees the queue after that.
         let _ = core.data_path().eq_release(eq);
-        let len = answer?;
+        let len = response?;
         PingInfo::decode(&room.read(len), request.max_entries - 1).map_err(|error| {
             let nid = request.target.nid;
             core.log(

@@ -390,9 +390,9 @@ fn a_ping_returns_the_reply_and_the_local_knowledge_of_the_peer() {
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
     let target = ProcessId { nid: Nid::LOOPBACK, pid: Pid::LUSTRE };
     let ping = Ping { target, source: None, timeout_ms: Some(10_000), max_nids: 200 };
-    let answer: PingResponse = backend.ask(Request::PingPeer(ping)).unwrap();
-    assert_eq!((answer.primary, answer.multi_rail), (Nid::LOOPBACK, false));
-    assert_eq!(answer.nids, [nid("127.0.1.1@tcp")]);
+    let response: PingResponse = backend.ask(Request::PingPeer(ping)).unwrap();
+    assert_eq!((response.primary, response.multi_rail), (Nid::LOOPBACK, false));
+    assert_eq!(response.nids, [nid("127.0.1.1@tcp")]);
 }
 
 #[test]
@@ -494,8 +494,8 @@ fn a_node_that_has_only_the_loopback_discovers_itself() {
         backend.tell(Request::SetTunable(Setting::Discovery, mode)).unwrap();
         let discover = Discover { target, force: false, max_nids: 16 };
         let found: Discovered = backend.ask(Request::Discover(discover)).unwrap();
-        let answer = PingResponse { primary: Nid::LOOPBACK, pid: Pid::LUSTRE.0, multi_rail, nids: vec![] };
-        assert_eq!(found, Discovered::Found { answer, differences: vec![] });
+        let response = PingResponse { primary: Nid::LOOPBACK, pid: Pid::LUSTRE.0, multi_rail, nids: vec![] };
+        assert_eq!(found, Discovered::Found { response, differences: vec![] });
     }
 }
 

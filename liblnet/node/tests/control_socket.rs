@@ -279,9 +279,9 @@ fn the_status_socket_has_its_mode_and_is_read_only() {
         (Request::GetPeerList, true),
     ] {
         send(&stream, &request);
-        let answer = receive(&stream);
-        assert_eq!(answer.is_ok(), allowed, "{request:?}");
-        assert!(allowed || answer == Err(Errno::Access.into()), "{request:?}");
+        let response = receive(&stream);
+        assert_eq!(response.is_ok(), allowed, "{request:?}");
+        assert!(allowed || response == Err(Errno::Access.into()), "{request:?}");
     }
     drop(node.server);
     assert!(!path.exists());

@@ -27,9 +27,9 @@ fn discover(node: &Node, nid: Nid, force: bool) -> Discovered {
 
 /// The result of a discovery: the peer's NIDs, the primary first; whether it is multi-rail; and the differences.
 fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
-    let Discovered::Found { answer, differences } = discovered else { panic!("{discovered:?}") };
-    assert_eq!(answer.nids.first(), Some(&answer.primary), "{answer:?}");
-    (answer.nids, answer.multi_rail, differences)
+    let Discovered::Found { response, differences } = discovered else { panic!("{discovered:?}") };
+    assert_eq!(response.nids.first(), Some(&response.primary), "{response:?}");
+    (response.nids, response.multi_rail, differences)
 }
 
 /// dyn-005, dyn-015, dyn-035: fails if the far node, which sends no ping, does not get all NIDs of the near

@@ -383,25 +383,25 @@ mod tests {
 
     #[test]
     fn the_active_side_acts_on_a_hello_by_the_table() {
-        let answer = |version, kind| passive_ni().hello(version, active_ni().nid, kind);
+        let response = |version, kind| passive_ni().hello(version, active_ni().nid, kind);
         let open = |version| ActiveStep::Open {
             version,
             incarnation: 0x22,
             identity: 0x222,
             order: ByteOrder::Little,
         };
-        let other = Hello { src_nid: nid(3), ..answer(Version::V3, Some(Control)) };
-        let process = Hello { src_pid: Pid(1), ..answer(Version::V3, Some(Control)) };
+        let other = Hello { src_nid: nid(3), ..response(Version::V3, Some(Control)) };
+        let process = Hello { src_pid: Pid(1), ..response(Version::V3, Some(Control)) };
         let somebody =
             |nid, pid| ActiveStep::Close(ActiveError::SomebodyElse(ProcessId { nid, pid: Pid(pid) }));
         let wrong = ActiveError::WrongType { requested: BulkIn, answered: BulkIn };
         for (name, requested, hello, want) in [
-            ("accepted", Control, answer(Version::V3, Some(Control)), open(Version::V3)),
-            ("mirrored", BulkIn, answer(Version::V3, Some(BulkOut)), open(Version::V3)),
-            ("not mirrored", BulkIn, answer(Version::V3, Some(BulkIn)), ActiveStep::Close(wrong)),
-            ("older version", Control, answer(Version::V2, Some(Control)), open(Version::V2)),
-            ("try later", Control, answer(Version::V3, None), ActiveStep::TryLater),
-            ("other version", Control, answer(Version::V2, None), ActiveStep::UseVersion(Version::V2)),
+            ("accepted", Control, response(Version::V3, Some(Control)), open(Version::V3)),
+            ("mirrored", BulkIn, response(Version::V3, Some(BulkOut)), open(Version::V3)),
+            ("not mirrored", BulkIn, response(Version::V3, Some(BulkIn)), ActiveStep::Close(wrong)),
+            ("older version", Control, response(Version::V2, Some(Control)), open(Version::V2)),
+            ("try later", Control, response(Version::V3, None), ActiveStep::TryLater),
+            ("other version", Control, response(Version::V2, None), ActiveStep::UseVersion(Version::V2)),
             ("another node", Control, other, somebody(nid(3), 12345)),
             ("another process", Control, process, somebody(nid(2), 1)),
         ] {

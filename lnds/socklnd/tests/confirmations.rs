@@ -46,7 +46,7 @@ fn accept_as(listener: &Listening, me: Nid, number: u64) -> Raw {
 fn accept_one_as(listener: &Listening, me: Nid, number: u64) -> (Raw, ConnectionType) {
     let (mut raw, asked) = listener.accept_handshake();
     let kind = asked.connection_type.unwrap();
-    let answer = Hello {
+    let response = Hello {
         version: asked.version,
         src_nid: me,
         dest_nid: Some(asked.src_nid),
@@ -54,7 +54,7 @@ fn accept_one_as(listener: &Listening, me: Nid, number: u64) -> (Raw, Connection
         ..hello_of_same_implementation(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, number, kind.mirror())
     };
     raw.version = asked.version;
-    raw.send(&answer.encode().unwrap());
+    raw.send(&response.encode().unwrap());
     (raw, kind)
 }
 
@@ -129,14 +129,14 @@ fn a_copy_is_not_sent_to_a_node_that_could_not_tell_it_from_the_first() {
     let listener = Listening::on(server, port);
     let kernel = std::thread::spawn(move || {
         let (mut raw, asked) = listener.accept_handshake();
-        let answer = Hello {
+        let response = Hello {
             version: asked.version,
             src_nid: far(server),
             dest_nid: Some(asked.src_nid),
             connection_type: Some(asked.connection_type.unwrap().mirror()),
             ..hello(server, server, None)
         };
-        raw.send(&answer.encode().unwrap());
+        raw.send(&response.encode().unwrap());
         raw
     });
     let mut client = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);

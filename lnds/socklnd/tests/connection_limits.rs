@@ -31,8 +31,8 @@ fn connections_of_one_address_are_limited_and_others_are_accepted() {
             src_nid: tcp(attack.address(1000 + number)),
             ..hello(attack.address(0), attack.me, Some(ConnectionType::Any))
         };
-        let (raw, answer) = Raw::send_hello(attack.address(0), attack.me, attack.port, &said);
-        assert_eq!(answer.connection_type, Some(ConnectionType::Any));
+        let (raw, response) = Raw::send_hello(attack.address(0), attack.me, attack.port, &said);
+        assert_eq!(response.connection_type, Some(ConnectionType::Any));
         open.push(raw);
     }
     for one_more in 1..=20 {

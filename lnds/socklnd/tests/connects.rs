@@ -20,8 +20,8 @@ fn the_connect_of_the_higher_nid_wins_a_race() {
         node.put(node.bind_bytes(pattern(8, 1)), tcp(other), false);
         // The node's own connect is now in progress.
         let (mut theirs, asked) = listener.accept_handshake();
-        let (_raw, answer) = Raw::hello(other, mine, port, ConnectionType::Control);
-        assert_eq!(answer.connection_type.is_some(), accepted);
+        let (_raw, response) = Raw::hello(other, mine, port, ConnectionType::Control);
+        assert_eq!(response.connection_type.is_some(), accepted);
         if !accepted {
             // The node's own connect continues.
             let yes = Hello { connection_type: asked.connection_type, ..hello(other, mine, None) };
@@ -134,7 +134,7 @@ fn failed_connects_fail_the_message() {
     let wrong_type: Response = |low, high| hello(low, high, Some(ConnectionType::BulkIn)).encode().unwrap();
     let refusal: Response = |_, _| acceptor::REFUSAL.to_vec();
     let no_hello: Response = |_, _| vec![0; 60];
-    for (name, answer, errno) in [
+    for (name, response, errno) in [
         ("nobody listens", None, Errno::ConnectionRefused),
         ("it hangs up", Some(hangs_up), hung_up),
         ("somebody else answers", Some(somebody_else), Errno::Protocol),
@@ -144,12 +144,12 @@ fn failed_connects_fail_the_message() {
     ] {
         // Connects to a peer that has failed before may be delayed: each case has its own peer.
         let (node, low, high, port) = node(|_| {});
-        let listener = answer.map(|answer| (Listening::on(low, port), answer(low, high)));
+        let listener = response.map(|response| (Listening::on(low, port), response(low, high)));
         node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
-        if let Some((listener, answer)) = listener {
+        if let Some((listener, response)) = listener {
             let (mut raw, _) = listener.accept_handshake();
-            raw.send(&answer);
-            if !answer.is_empty() {
+            raw.send(&response);
+            if !response.is_empty() {
                 assert_eq!(raw.read_to_end(), [], "{name}");
             }
         }
@@ -211,8 +211,8 @@ fn a_connect_that_hangs_does_not_refuse_the_peers_connect_for_ever() {
     // The node, which has the higher NID, has begun to connect and gets no response.
     let (mut theirs, _) = listener.accept_handshake();
     for _ in 0..3 {
-        let (_rejected, answer) = Raw::hello(low, high, port, ConnectionType::Control);
-        assert_eq!(answer.connection_type, None);
+        let (_rejected, response) = Raw::hello(low, high, port, ConnectionType::Control);
+        assert_eq!(response.connection_type, None);
     }
     // Longer than the node's connect goes first, and less than it may take.
     clock.advance(Duration::from_secs(3));

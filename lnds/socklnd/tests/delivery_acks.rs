@@ -18,8 +18,8 @@ fn a_hello_carries_the_implementation_id_in_every_version_with_a_field_for_it() 
     let (_node, low, high, port) = node_of_same_implementation(|_| {});
     for version in [Version::V2, Version::V3, Version::V4] {
         let said = Hello { version, ..hello(low, high, Some(ConnectionType::Control)) };
-        let (_raw, answer) = Raw::send_hello(low, high, port, &said);
-        assert_eq!(answer.dest_incarnation, implementation_id(1), "{version:?}");
+        let (_raw, response) = Raw::send_hello(low, high, port, &said);
+        assert_eq!(response.dest_incarnation, implementation_id(1), "{version:?}");
     }
     let (caller, low, _, port) = node_of_same_implementation(|_| {});
     let listener = Listening::on(low, port);

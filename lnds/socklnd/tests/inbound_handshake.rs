@@ -75,14 +75,14 @@ fn good_requests_are_answered_in_kind() {
         (Version::V1, ConnectionType::Any, ConnectionType::Any),
         (Version::V4, ConnectionType::BulkOut, ConnectionType::BulkIn),
     ];
-    for ((version, kind, answer), ended) in rows.into_iter().zip(1..) {
+    for ((version, kind, response), ended) in rows.into_iter().zip(1..) {
         let got = asked(&|hello| {
             hello.version = version;
             hello.connection_type = Some(kind);
             hello.dest_nid = (version != Version::V1).then_some(tcp(low));
             hello.ips = if version == Version::V3 { vec![1, 2] } else { vec![] };
         });
-        assert_eq!((got.version, got.connection_type), (version, Some(answer)));
+        assert_eq!((got.version, got.connection_type), (version, Some(response)));
         assert_eq!((got.src_nid, got.src_pid), (node.nid, Pid::LUSTRE));
         assert_eq!((got.dest_pid, got.dest_incarnation), (Pid(0), 0));
         wait_for("the end of the connection", || node.counters().closed_by_peer == ended);
@@ -165,14 +165,14 @@ fn a_new_incarnation_is_refused_once_and_ends_the_old_connections() {
         let mut raw = Raw::connect(low.into(), 0, high.into(), port);
         let hello = Hello { src_incarnation: incarnation, ..hello(low, high, Some(ConnectionType::Control)) };
         raw.send(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
-        let answer = raw.read_hello();
-        (raw, answer)
+        let response = raw.read_hello();
+        (raw, response)
     };
-    let (_refused, answer) = call(43);
-    assert_eq!((answer.connection_type, answer.dest_nid), (None, Some(tcp(low))));
+    let (_refused, response) = call(43);
+    assert_eq!((response.connection_type, response.dest_nid), (None, Some(tcp(low))));
     assert_eq!(old.read_to_end(), []);
-    let (_accepted, answer) = call(43);
-    assert_eq!(answer.connection_type, Some(ConnectionType::Control));
+    let (_accepted, response) = call(43);
+    assert_eq!(response.connection_type, Some(ConnectionType::Control));
 }
 
 #[test]
@@ -239,8 +239,8 @@ fn an_ipv6_peer_speaks_version_4() {
         ..hello(lan, lan, Some(ConnectionType::Control))
     };
     raw.send(&[acceptor::encode_request(mine), hello.encode().unwrap()].concat());
-    let answer = raw.read_hello();
-    assert_eq!((answer.version, answer.src_nid, answer.dest_nid), (Version::V4, mine, Some(other)));
+    let response = raw.read_hello();
+    assert_eq!((response.version, response.src_nid, response.dest_nid), (Version::V4, mine, Some(other)));
     raw.put(&put_header(other, mine, 100, true), NO_COOKIES, &[1; 100]);
     assert_eq!(node.expect(EventKind::Put).initiator.nid, Some(other));
     assert_eq!(raw.read_lnet().0.dest_nid, other);
@@ -276,11 +276,11 @@ fn a_peer_that_only_claims_a_nid_does_not_end_the_connections_of_a_privileged_pr
         let mut raw = Raw::connect(low.into(), from_port, high.into(), port);
         let hello = Hello { src_incarnation: incarnation, ..hello(low, high, Some(ConnectionType::Control)) };
         raw.send(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
-        let answer = raw.read_hello().connection_type;
-        (raw, answer)
+        let response = raw.read_hello().connection_type;
+        (raw, response)
     };
-    let (mut privileged, answer) = call(from_port, 7);
-    assert_eq!(answer, Some(ConnectionType::Control));
+    let (mut privileged, response) = call(from_port, 7);
+    assert_eq!(response, Some(ConnectionType::Control));
     // If the first of these had ended the connection, the second would be accepted.
     assert_eq!((call(0, 8).1, call(0, 8).1), (None, None));
     node.offer(buffer(8));

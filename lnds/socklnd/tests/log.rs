@@ -135,8 +135,8 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         let said = said_of(low, || {
             let mut second = hello(low, high, Some(ConnectionType::Control));
             change(&mut second);
-            let (_, answer) = Raw::send_hello(low, high, port, &second);
-            assert_eq!(answer.connection_type, None);
+            let (_, response) = Raw::send_hello(low, high, port, &second);
+            assert_eq!(response.connection_type, None);
         });
         assert!(said.iter().any(|line| line == expected), "{said:?}");
     }
@@ -153,10 +153,10 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         let listener = Listening::on(low, port);
         let said = said_of(low, || {
             node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
-            let mut answer = hello(low, high, Some(ConnectionType::Control));
-            change(&mut answer);
+            let mut response = hello(low, high, Some(ConnectionType::Control));
+            change(&mut response);
             let (mut raw, _) = listener.accept_handshake();
-            raw.send(&answer.encode().unwrap());
+            raw.send(&response.encode().unwrap());
             raw.read_to_end();
             assert!(node.expect(EventKind::Send).status.is_err());
         });

@@ -93,9 +93,9 @@ fn a_partly_received_message_is_resumed_in_the_same_memory() {
         drop(raw);
         raw = loop {
             let hello = hello_of_same_implementation(low, high, 2, ConnectionType::Control);
-            let (raw, answer) = Raw::send_hello(low, high, port, &hello);
+            let (raw, response) = Raw::send_hello(low, high, port, &hello);
             // Repeats until the end of the other connection has been noticed.
-            if answer.connection_type.is_some() {
+            if response.connection_type.is_some() {
                 break raw;
             }
         };

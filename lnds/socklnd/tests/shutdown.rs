@@ -346,7 +346,7 @@ fn offer_with_queue(node: &Node, memory: &'static [u8], eq: lnet_core::EqHandle)
 /// Accepts the next connection, as a node of this implementation.
 fn accept_same_implementation(listener: &Listening, me: Ipv4Addr) -> Raw {
     let (mut raw, asked) = listener.accept_handshake();
-    let answer = Hello {
+    let response = Hello {
         version: asked.version,
         src_nid: tcp(me),
         dest_nid: Some(asked.src_nid),
@@ -355,7 +355,7 @@ fn accept_same_implementation(listener: &Listening, me: Ipv4Addr) -> Raw {
         ..hello(me, me, None)
     };
     raw.version = asked.version;
-    raw.send(&answer.encode().unwrap());
+    raw.send(&response.encode().unwrap());
     raw
 }
 

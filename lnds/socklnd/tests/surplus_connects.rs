@@ -11,8 +11,8 @@ use support::*;
 fn a_peer_that_asks_for_a_connection_it_has_is_probed() {
     let (_node, low, high, port) = node(|_| {});
     let mut control = Raw::open(low, high, port, ConnectionType::Control);
-    let (_again, answer) = Raw::hello(low, high, port, ConnectionType::Control);
-    assert_eq!(answer.connection_type, None);
+    let (_again, response) = Raw::hello(low, high, port, ConnectionType::Control);
+    assert_eq!(response.connection_type, None);
     assert_eq!(control.read_noop(), Cookies { request: 0, ack: 1 });
 }
 
@@ -22,8 +22,8 @@ fn surplus_bulk_connections_are_refused_without_a_probe() {
     let (node, low, high, port) = node(|_| {});
     let mut set = [Control, BulkIn, BulkOut].map(|kind| Raw::open(low, high, port, kind));
     for kind in [BulkIn, BulkOut, BulkIn] {
-        let (mut surplus, answer) = Raw::hello(low, high, port, kind);
-        assert_eq!(answer.connection_type, None);
+        let (mut surplus, response) = Raw::hello(low, high, port, kind);
+        assert_eq!(response.connection_type, None);
         assert_eq!(surplus.read_to_end(), []);
     }
     // Any frame sent because of that would come before this message.

@@ -167,10 +167,10 @@ fn ping(nid: Nid) -> Result<Reply, RequestError> {
 /// Discovers the hosts that respond to pings, and one on another net whose NIDs differ from its configuration.
 fn discover(nid: Nid) -> Discovered {
     match ping(nid) {
-        Ok(Reply::Ping(answer)) => {
+        Ok(Reply::Ping(response)) => {
             let missing = Difference::Missing("10.0.1.12@tcp1".parse().unwrap());
             let differences = if nid.net().number() == 1 { vec![missing] } else { Vec::new() };
-            Discovered::Found { answer, differences }
+            Discovered::Found { response, differences }
         }
         _ => {
             let (step, errno) = (DiscoveryStep::Ping, Errno::HostUnreachable);

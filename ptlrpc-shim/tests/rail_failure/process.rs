@@ -1,6 +1,6 @@
 //! The processes of the testbed: a server that counts requests, and a client that generates load.
 
-use crate::support::machine_process::answer;
+use crate::support::machine_process::respond;
 use lnet_dlc::Backend;
 use lnet_dlc::request::{DelLocalNi, FaultEffect, FaultOdds, FaultRule};
 use lnet_wire::NidPattern;
@@ -43,7 +43,7 @@ pub(crate) fn run(role: &str) {
 
 /// Runs a router until the test closes the pipe.
 fn forward() {
-    answer("ready");
+    respond("ready");
     std::io::stdin().lock().lines().map_while(Result::ok).for_each(drop);
 }
 
@@ -113,17 +113,17 @@ fn serve(node: &Arc<Node>) {
     let config = ServiceConfig::new("rails", Portals::OST, Portal::OST_BULK, Protocol::OST);
     let counting = Arc::new(Counting::default());
     let service = Service::start(node, &targets, config, Arc::clone(&counting) as Arc<dyn Handler>).unwrap();
-    answer("ready");
+    respond("ready");
     // The loop ends when the test closes the pipe.
     for command in std::io::stdin().lock().lines().map_while(Result::ok) {
         match command.split_once(' ') {
             Some(("without", interface)) => {
                 let (net, interface) = ("tcp".parse().unwrap(), Some(interface.to_owned()));
                 operate(lnet_dlc::Request::DelLocalNi(DelLocalNi { net, interface }));
-                answer("done");
+                respond("done");
             }
-            _ if command == "paths" => answer(&counting.paths()),
-            _ if command == "resent" => answer(&counting.resent.load(Ordering::Relaxed).to_string()),
+            _ if command == "paths" => respond(&counting.paths()),
+            _ if command == "resent" => respond(&counting.resent.load(Ordering::Relaxed).to_string()),
             _ => panic!("{command}"),
         }
     }
@@ -153,7 +153,7 @@ fn client(node: Arc<Node>, server: &str) {
     let config = ImportConfig::ost("target".parse().unwrap(), "client".parse().unwrap(), "server");
     let import = client.import(config).unwrap();
     import.connect(None).unwrap();
-    answer("ready");
+    respond("ready");
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
     let completed = Arc::new(AtomicU64::new(0));
@@ -163,14 +163,14 @@ fn client(node: Arc<Node>, server: &str) {
             match command.as_str() {
                 "drop requests" => {
                     operate(lnet_dlc::Request::AddFault(dropped_requests()));
-                    answer("done");
+                    respond("done");
                 }
                 "more" => {
                     let enough = reached.load(Ordering::SeqCst) + MORE;
                     while reached.load(Ordering::SeqCst) < enough {
                         std::thread::sleep(Duration::from_millis(1));
                     }
-                    answer("done");
+                    respond("done");
                 }
                 _ => break,
             }
@@ -182,7 +182,7 @@ fn client(node: Arc<Node>, server: &str) {
     let lost = counts.executed.iter().filter(|number| times_executed(&import, **number) < 1).count();
     let failed_and_duplicated =
         counts.failed.iter().filter(|(number, _)| times_executed(&import, *number) > 1).count();
-    answer(&format!(
+    respond(&format!(
         "succeeded {} failed {} corrupted {} duplicated {} lost {lost} longest {} connections {}",
         counts.succeeded,
         counts.failed.len(),

@@ -34,10 +34,10 @@ pub(crate) struct DropRule(());
 
 impl DropRule {
     /// Drops one in `rate` PUTs and GETs to these portals, and with `answers` also ACKs and REPLYs.
-    pub(crate) fn one_in(rate: u32, portals: &[u32], answers: bool) -> Self {
+    pub(crate) fn one_in(rate: u32, portals: &[u32], responses: bool) -> Self {
         let portals = portals.iter().fold(0, |all, portal| all | 1 << portal);
         assert_eq!(control(DROP_ADD, rate, 0, portals, REQUESTS), 0);
-        if answers {
+        if responses {
             assert_eq!(control(DROP_ADD, rate, 0, 0, ANSWERS), 0);
         }
         Self(())

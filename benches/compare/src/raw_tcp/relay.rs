@@ -123,9 +123,9 @@ mod tests {
             });
             client.write_all(&sent).unwrap();
             client.shutdown(Shutdown::Write).unwrap();
-            let mut answer = Vec::new();
-            client.read_to_end(&mut answer).unwrap();
-            assert!(answer == expected, "{copying:?}");
+            let mut response = Vec::new();
+            client.read_to_end(&mut response).unwrap();
+            assert!(response == expected, "{copying:?}");
             echo.join().unwrap();
             relay.join().unwrap().unwrap();
         }

@@ -202,6 +202,6 @@ fn name(text: &str) -> Result<Name> {
     text.parse().map_err(|error: lnet_selftest::console::name::NotAName| Failure::usage(error))
 }
 
-fn unexpected(answer: &Response) -> Failure {
-    Failure::Usage(format!("the console is of another version: {answer:?}"))
+fn unexpected(response: &Response) -> Failure {
+    Failure::Usage(format!("the console is of another version: {response:?}"))
 }

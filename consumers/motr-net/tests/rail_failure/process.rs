@@ -1,7 +1,7 @@
 //! The processes of the testbed: a server that fetches the data it is offered and puts it back, and a client that offers data.
 
 use crate::support::machine::{Event, TestMachine};
-use crate::support::machine_process::answer;
+use crate::support::machine_process::respond;
 use m0net::net::queue::Queue;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -37,7 +37,7 @@ fn serve(address: &str) {
     let mut free: Vec<usize> = (0..2 * IN_FLIGHT).map(|_| machine.buffer(BULK)).collect();
     // The destination of the data by buffer, for data that is being fetched.
     let mut destinations: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
-    answer("ready");
+    respond("ready");
     std::thread::spawn(|| {
         std::io::stdin().lock().lines().map_while(Result::ok).for_each(drop);
         std::process::exit(0);
@@ -108,7 +108,7 @@ fn offer(address: &str, server: &str) {
         .collect();
     let ends = Arc::new(AtomicBool::new(false));
     let ends_of_reader = Arc::clone(&ends);
-    answer("ready");
+    respond("ready");
     std::thread::spawn(move || {
         std::io::stdin().lock().lines().map_while(Result::ok).next();
         ends_of_reader.store(true, Ordering::Release);
@@ -146,7 +146,7 @@ fn offer(address: &str, server: &str) {
             break;
         }
     }
-    answer(&format!("succeeded {succeeded} failed {failed} corrupted {corrupted} {statuses:?}"));
+    respond(&format!("succeeded {succeeded} failed {failed} corrupted {corrupted} {statuses:?}"));
 }
 
 fn begin(machine: &mut TestMachine, slots: &mut [Slot], at: usize, number: u64, server: &str) {

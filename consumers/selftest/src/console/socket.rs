@@ -93,7 +93,7 @@ fn serve(stream: UnixStream, host: &Arc<ConsoleHost>) -> io::Result<()> {
         watcher.interrupt(id);
     })?;
     // A console that has ended sends no response, like one that does not exist.
-    let sent = pending.answer.recv().map_or(Ok(()), |answer| write(&stream, &answer));
+    let sent = pending.response.recv().map_or(Ok(()), |response| write(&stream, &response));
     stream.shutdown(std::net::Shutdown::Both)?;
     sent
 }

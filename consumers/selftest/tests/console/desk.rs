@@ -23,7 +23,7 @@ pub struct Desk {
     pub aborted: Vec<RpcId>,
     pub has_ended: bool,
     last: u64,
-    answers: HashMap<CommandId, Result<Response, Refusal>>,
+    responses: HashMap<CommandId, Result<Response, Refusal>>,
 }
 
 /// A node.
@@ -76,7 +76,7 @@ impl Desk {
             aborted: Vec::new(),
             has_ended: false,
             last: 0,
-            answers: HashMap::new(),
+            responses: HashMap::new(),
         }
     }
 
@@ -88,8 +88,8 @@ impl Desk {
     pub fn call(&mut self, key: u32, command: Command) -> Result<Response, Refusal> {
         let id = self.begin(key, command);
         loop {
-            if let Some(answer) = self.response_of(id) {
-                return answer;
+            if let Some(response) = self.response_of(id) {
+                return response;
             }
             let next = self.console.next_time().expect("an answer");
             self.pass(next.saturating_sub(self.now));
@@ -106,7 +106,7 @@ impl Desk {
     }
 
     pub fn response_of(&mut self, id: CommandId) -> Option<Result<Response, Refusal>> {
-        self.answers.remove(&id)
+        self.responses.remove(&id)
     }
 
     pub fn interrupt(&mut self, id: CommandId) {
@@ -136,7 +136,7 @@ impl Desk {
                     }
                 }
                 Action::Abort(id) => self.aborted.push(id),
-                Action::Response(id, answer) => drop(self.answers.insert(id, *answer)),
+                Action::Response(id, response) => drop(self.responses.insert(id, *response)),
                 Action::Ended => self.has_ended = true,
             }
         }
@@ -147,7 +147,7 @@ impl Desk {
         match node.is {
             Mood::Unresponsive => None,
             Mood::Failing(errno) => Some(Err(errno)),
-            Mood::Fine | Mood::Refusing(_) => Some(Ok(node.answer(self.now, request))),
+            Mood::Fine | Mood::Refusing(_) => Some(Ok(node.respond(self.now, request))),
         }
     }
 }
@@ -173,7 +173,7 @@ impl FakeNode {
         self.session = Some(Member { number, name, since, batches: HashMap::new() });
     }
 
-    fn answer(&mut self, now: Duration, request: &RpcRequest) -> RpcReply {
+    fn respond(&mut self, now: Duration, request: &RpcRequest) -> RpcReply {
         let (status, said) = match (self.is, &request.body) {
             (Mood::Refusing(status), body)
                 if !matches!(body, RpcBody::MakeSession { .. } | RpcBody::Debug) =>

@@ -42,8 +42,8 @@ pub fn test(from: &str, to: &str) -> AddTest {
     }
 }
 
-pub fn outcome(answer: Result<Response, Refusal>) -> Outcome {
-    match answer {
+pub fn outcome(response: Result<Response, Refusal>) -> Outcome {
+    match response {
         Ok(Response::Outcome(outcome)) => outcome,
         other => panic!("{other:?}"),
     }

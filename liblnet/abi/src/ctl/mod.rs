@@ -211,16 +211,16 @@ fn distance(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errn
 fn ping(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let target = lnet_process_id { nid: data.ioc_nid, pid: data.ioc_u32[0] };
     let room = NonNull::new(data.ioc_pbuf1.cast::<lnet_process_id>()).ok_or(Errno::Fault)?;
-    let answer = ask(target, data.ioc_u32[1], data.ioc_plen1 / PROCESS_ID_SIZE)?;
-    data.ioc_count = store(&answer.ids, room, data.ioc_plen1 / PROCESS_ID_SIZE);
+    let response = ask(target, data.ioc_u32[1], data.ioc_plen1 / PROCESS_ID_SIZE)?;
+    data.ioc_count = store(&response.ids, room, data.ioc_plen1 / PROCESS_ID_SIZE);
     Ok(())
 }
 
 fn ping_peer(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
     let room = NonNull::new(data.ping_buf).ok_or(Errno::Fault)?;
-    let answer = ask(data.ping_id, data.op_param, data.ping_count)?;
-    data.ping_count = store(&answer.ids, room, data.ping_count);
-    data.mr_info = answer.multi_rail.into();
+    let response = ask(data.ping_id, data.op_param, data.ping_count)?;
+    data.ping_count = store(&response.ids, room, data.ping_count);
+    data.mr_info = response.multi_rail.into();
     Ok(())
 }
 
@@ -233,15 +233,15 @@ fn discover(node: &dyn Backend, data: &mut lnet_ioctl_ping_data) -> Result<(), E
     let nid = Nid::from_u64(data.ping_id.nid).ok_or(Errno::Invalid)?;
     let target = ProcessId { nid, pid: Pid(data.ping_id.pid) };
     let ask = request::Discover { target, force: data.op_param != 0, max_nids: data.ping_count };
-    let answer = match node.ask(Request::Discover(ask))? {
-        Discovered::Found { answer, .. } => answer,
+    let response = match node.ask(Request::Discover(ask))? {
+        Discovered::Found { response, .. } => response,
         Discovered::Failed(failure) => return Err(failure.errno),
     };
-    let id = |nid: &Nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: answer.pid });
-    let ids: Vec<lnet_process_id> = answer.nids.iter().filter_map(id).collect();
-    data.ping_id = id(&answer.primary).ok_or(Errno::Overflow)?;
+    let id = |nid: &Nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: response.pid });
+    let ids: Vec<lnet_process_id> = response.nids.iter().filter_map(id).collect();
+    data.ping_id = id(&response.primary).ok_or(Errno::Overflow)?;
     data.ping_count = store(&ids, room, data.ping_count);
-    data.mr_info = answer.multi_rail.into();
+    data.mr_info = response.multi_rail.into();
     Ok(())
 }
 

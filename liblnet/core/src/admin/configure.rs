@@ -176,8 +176,8 @@ impl Admin<'_> {
         let least_health = GatewayTerms::of(&self.env.settings()).least_health;
         let nets = self.topology.nets();
         let is_reached = || nets.net(peer_ni.nid().net()).is_none() || select::is_usable(&nets, peer_ni);
-        let is_alive = |answers: bool| {
-            answers && !peer_ni.is_reported_down() && peer_ni.health() >= least_health && is_reached()
+        let is_alive = |responses: bool| {
+            responses && !peer_ni.is_reported_down() && peer_ni.health() >= least_health && is_reached()
         };
         self.gateway_responds(peer).map(is_alive)
     }

@@ -275,9 +275,9 @@ impl FakeNi {
     fn reply(&self, get: &Header) {
         let Body::Get { reply, .. } = get.body else { return };
         let (body, dest_nid, src_nid) = (Body::Reply { handle: reply }, get.src_nid, get.dest_nid);
-        let answer = Header { dest_nid, src_nid, body, payload_length: 0, ..*get };
+        let response = Header { dest_nid, src_nid, body, payload_length: 0, ..*get };
         let hold = || -> Arc<dyn DeferredRx> { panic!("a REPLY is never deferred here") };
-        if let RxAction::Deliver(got) = self.receive(&answer, &hold) {
+        if let RxAction::Deliver(got) = self.receive(&response, &hold) {
             self.upcalls.received(got, Ok(()));
         }
     }

@@ -33,9 +33,9 @@ pub fn ping(
     let timeout_ms = PING_TIMEOUT_MS.count(timeout_ms.into()).unwrap_or(longest);
     let ask = |target| {
         let ping = Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS };
-        let answer: PingResponse =
+        let response: PingResponse =
             backend.ask(Request::PingPeer(ping)).map_err(|errno| cause(backend, errno, LONGER_TIMEOUT))?;
-        Ok(to_value(&answer))
+        Ok(to_value(&response))
     };
     ask_each("ping", nids, &names, ask, seq_no, report)
 }
@@ -53,8 +53,8 @@ pub fn discover(
     report: &mut Report,
 ) -> ReturnCode {
     let ask = |target| match backend.ask(Request::Discover(Discover { target, force, max_nids: MAX_NIDS })) {
-        Ok(Discovered::Found { answer, differences }) => {
-            let mut shown = to_value(&answer);
+        Ok(Discovered::Found { response, differences }) => {
+            let mut shown = to_value(&response);
             if !differences.is_empty() {
                 shown.push("differences", discovery::differences(&differences));
             }
@@ -78,30 +78,30 @@ fn ask_each(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     let mut failures = 0;
     for text in nids.split(',').map(str::trim).filter(|text| !text.is_empty()) {
-        let answer = match names.process(text) {
+        let response = match names.process(text) {
             Ok(target) => ask(target).map_err(|cause| format!("cannot {word} {text}: {cause}")),
             Err(error) => {
                 Err(format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"))
             }
         };
-        match answer {
-            Ok(answer) => answers.push(answer),
+        match response {
+            Ok(response) => responses.push(response),
             Err(text) => {
                 failures += 1;
                 let _ = report.end(Operation::Manage, word, seq_no, ReturnCode::BAD_PARAM, text);
             }
         }
     }
-    if answers.is_empty() && failures == 0 {
+    if responses.is_empty() && failures == 0 {
         let text = format!("whom? '{nids}' names no NID; one is ADDRESS@NET, such as 192.0.2.1@tcp");
         return report.end(Operation::Manage, word, seq_no, ReturnCode::BAD_PARAM, text);
     }
-    let rc = if answers.is_empty() { ReturnCode::BAD_PARAM } else { ReturnCode::OK };
-    if !answers.is_empty() {
-        report.show(word, answers);
+    let rc = if responses.is_empty() { ReturnCode::BAD_PARAM } else { ReturnCode::OK };
+    if !responses.is_empty() {
+        report.show(word, responses);
     }
     rc
 }
@@ -153,11 +153,11 @@ fn timed_out(what: &str, more_time: &str) -> String {
     format!("{what}; is the node up, and LNet on it, and {more_time}")
 }
 
-fn to_value(answer: &PingResponse) -> Value {
-    let nids = answer.nids.iter().filter(|nid| !nid.is_loopback());
+fn to_value(response: &PingResponse) -> Value {
+    let nids = response.nids.iter().filter(|nid| !nid.is_loopback());
     Value::map()
-        .with("primary nid", answer.primary.to_string())
-        .with("Multi-Rail", if answer.multi_rail { "True" } else { "False" })
+        .with("primary nid", response.primary.to_string())
+        .with("Multi-Rail", if response.multi_rail { "True" } else { "False" })
         .with("peer ni", nids.map(|nid| Value::map().with("nid", nid.to_string())).collect::<Vec<_>>())
 }
 
@@ -178,7 +178,7 @@ mod tests {
         Request::PingPeer(Ping { target, source: None, timeout_ms: Some(timeout_ms), max_nids: 1024 })
     }
 
-    fn answer(primary: &str) -> Result<Reply, Errno> {
+    fn response(primary: &str) -> Result<Reply, Errno> {
         Ok(Reply::Ping(PingResponse {
             primary: nid(primary),
             pid: 12345,
@@ -199,7 +199,7 @@ ping:
     #[test]
     fn one_answer_makes_a_list_succeed_and_each_failure_is_reported() {
         let fake = Fake::new([
-            (ping_of(12345, "10.99.0.12@tcp", 2000), answer("10.99.0.12@tcp")),
+            (ping_of(12345, "10.99.0.12@tcp", 2000), response("10.99.0.12@tcp")),
             (ping_of(12345, "10.99.0.77@tcp", 2000), Err(Errno::Io)),
         ]);
         let mut report = Report::new();
@@ -219,7 +219,7 @@ manage:
     fn targets_may_bring_a_process_id_and_must_be_nids() {
         let user = Pid::USER_FLAG | 5;
         let fake = Fake::new([
-            (ping_of(7, "10.99.0.12@tcp", 180_000), answer("10.99.0.12@tcp")),
+            (ping_of(7, "10.99.0.12@tcp", 180_000), response("10.99.0.12@tcp")),
             (ping_of(user, "10.99.0.12@tcp", 180_000), Err(Errno::TimedOut)),
         ]);
         let mut report = Report::new();
@@ -259,8 +259,8 @@ manage:
     fn discovery_is_shown_under_its_own_key_and_success_is_not_recorded() {
         let target = ProcessId { nid: nid("10.99.0.12@tcp"), pid: Pid::LUSTRE };
         let request = Request::Discover(Discover { target, force: true, max_nids: 1024 });
-        let Ok(Reply::Ping(answer)) = answer("10.99.0.12@tcp") else { panic!("an answer") };
-        let found = Discovered::Found { answer, differences: Vec::new() };
+        let Ok(Reply::Ping(response)) = response("10.99.0.12@tcp") else { panic!("an answer") };
+        let found = Discovered::Found { response, differences: Vec::new() };
         let fake = Fake::new([(request, Ok(Reply::Discovered(found)))]);
         let mut report = Report::new();
         assert_eq!(discover(&fake, "10.99.0.12@tcp", true, SeqNo::NONE, &mut report), ReturnCode::OK);
@@ -274,7 +274,7 @@ manage:
         let request =
             |target: &str| Discover { target: target.parse().unwrap(), force: false, max_nids: 1024 };
         let found = Discovered::Found {
-            answer: PingResponse {
+            response: PingResponse {
                 primary: nid("10.99.0.12@tcp"),
                 pid: 12345,
                 multi_rail: true,

@@ -22,7 +22,9 @@ pub enum Discovered {
     /// The node has responded.
     Found {
         /// The peer as this node knows it after the discovery.
-        answer: PingResponse,
+        // Programs of other versions know the key by this name.
+        #[serde(rename = "answer")]
+        response: PingResponse,
         /// Differences between the peer's ping information and what is known of the peer, which were not merged.
         #[serde(default)]
         differences: Vec<Difference>,

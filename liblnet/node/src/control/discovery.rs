@@ -46,21 +46,21 @@ fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
     let (peer, _) = core.admin().peer(nid)?;
     let differences = differences(&status);
     let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(max_nids as usize);
-    let answer = PingResponse {
+    let response = PingResponse {
         primary: peer.primary,
         // The process ids of peers are not stored.
         pid: Pid::LUSTRE.0,
         multi_rail: peer.is_multi_rail(),
         nids: nids.collect(),
     };
-    Some(Discovered::Found { answer, differences })
+    Some(Discovered::Found { response, differences })
 }
 
 /// The reply about this node with its loopback only, for which no peer is needed.
 fn loopback_reply(core: &Core) -> Discovered {
     let multi_rail = core.settings().discovery == DiscoveryMode::On;
-    let answer = PingResponse { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
-    Discovered::Found { answer, differences: Vec::new() }
+    let response = PingResponse { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
+    Discovered::Found { response, differences: Vec::new() }
 }
 
 /// The NID to discover: instead of the loopback the first NID of this node on a net, as in the kernel.

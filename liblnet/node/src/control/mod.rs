@@ -133,7 +133,7 @@ impl Node {
     /// Pings a peer for a client. As in the kernel, the reply's primary NID and multi-rail state are those known to this node;
     /// its NIDs are those that the peer reports.
     fn control_ping(&self, ping: request::Ping) -> Result<Reply, Errno> {
-        let answer = self.ping(crate::PingRequest {
+        let response = self.ping(crate::PingRequest {
             target: ping.target,
             source: ping.source,
             max_entries: ping.max_nids,
@@ -147,9 +147,9 @@ impl Node {
         let known = self.core().admin().peer(nid);
         Ok(Reply::Ping(PingResponse {
             primary: known.as_ref().map_or(nid, |(peer, _)| peer.primary),
-            pid: answer.info.pid.0,
+            pid: response.info.pid.0,
             multi_rail: known.is_some_and(|(peer, _)| peer.is_multi_rail()),
-            nids: answer
+            nids: response
                 .info
                 .entries
                 .iter()

@@ -19,7 +19,8 @@ pub(super) fn serve(
     timeout: Duration,
     slot: &ClientSlot,
 ) {
-    let answer = |result| frame::write(stream, &frame::encode_reply(&result), Some(Instant::now() + timeout));
+    let response =
+        |result| frame::write(stream, &frame::encode_reply(&result), Some(Instant::now() + timeout));
     loop {
         slot.idle();
         let mut reader = TimedReader { stream, timeout, deadline: None };
@@ -32,7 +33,7 @@ pub(super) fn serve(
                     format_args!("control socket: request of {} not read ({error}); closing", slot.user),
                 );
                 if !matches!(error, FrameError::Io(_)) {
-                    let _ = answer(Err(error.errno().into()));
+                    let _ = response(Err(error.errno().into()));
                 }
                 return;
             }
@@ -52,7 +53,7 @@ pub(super) fn serve(
                 Err(error.errno().into())
             }
         };
-        if let Err(error) = answer(result) {
+        if let Err(error) = response(result) {
             slot.log(
                 LogClass::ControlRequestFailed,
                 format_args!("control socket: reply to {} not sent ({error}); closing", slot.user),

@@ -24,10 +24,10 @@ pub(super) fn device(source: Ipv4Addr, destination: Ipv4Addr) -> Option<String> 
     let socket = above_standard(socket).ok()?;
     sendto(&socket, &question(source, destination), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))
         .ok()?;
-    let mut answer = [0; 1024];
+    let mut response = [0; 1024];
     // The kernel answers before `sendto` returns.
-    let (_, len) = recv(&socket, &mut answer, RecvFlags::DONTWAIT).ok()?;
-    let index = link_in(answer.get(..len)?)?;
+    let (_, len) = recv(&socket, &mut response, RecvFlags::DONTWAIT).ok()?;
+    let index = link_in(response.get(..len)?)?;
     if_indextoname(index).ok()?.into_string().ok()
 }
 
@@ -51,9 +51,9 @@ fn question(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
 }
 
 /// The index of the link in a response that is a route; `None` for any other response.
-fn link_in(answer: &[u8]) -> Option<u32> {
-    let is_route = answer.get(4..6)? == libc::RTM_NEWROUTE.to_ne_bytes();
-    let mut rest = answer.get(HEADER + ROUTE..).filter(|_| is_route)?;
+fn link_in(response: &[u8]) -> Option<u32> {
+    let is_route = response.get(4..6)? == libc::RTM_NEWROUTE.to_ne_bytes();
+    let mut rest = response.get(HEADER + ROUTE..).filter(|_| is_route)?;
     loop {
         let len = usize::from(u16::from_ne_bytes(rest.get(..2)?.try_into().ok()?));
         let attribute = u16::from_ne_bytes(rest.get(2..4)?.try_into().ok()?);
@@ -79,23 +79,23 @@ mod tests {
             bytes.resize(bytes.len().next_multiple_of(4), 0);
             bytes
         };
-        let answer = |kind: u16, attributes: &[Vec<u8>]| {
+        let response = |kind: u16, attributes: &[Vec<u8>]| {
             let mut bytes = [&[0; 4], &kind.to_ne_bytes()[..], &[0; HEADER + ROUTE - 6]].concat();
             bytes.extend(attributes.concat());
             bytes
         };
         let oif = attribute(RTA_OIF, &7_u32.to_ne_bytes());
         let table: [(Vec<u8>, Option<u32>); 7] = [
-            (answer(libc::RTM_NEWROUTE, &[attribute(RTA_DST, &[1, 2, 3, 4]), oif.clone()]), Some(7)),
-            (answer(libc::RTM_NEWROUTE, &[attribute(9, &[1]), oif.clone()]), Some(7)),
-            (answer(libc::RTM_NEWROUTE, &[attribute(RTA_DST, &[1, 2, 3, 4])]), None),
-            (answer(libc::RTM_NEWROUTE, &[attribute(RTA_OIF, &[1])]), None),
-            (answer(libc::NLMSG_ERROR as u16, &[oif]), None),
-            (answer(libc::RTM_NEWROUTE, &[vec![0; 4]]), None),
+            (response(libc::RTM_NEWROUTE, &[attribute(RTA_DST, &[1, 2, 3, 4]), oif.clone()]), Some(7)),
+            (response(libc::RTM_NEWROUTE, &[attribute(9, &[1]), oif.clone()]), Some(7)),
+            (response(libc::RTM_NEWROUTE, &[attribute(RTA_DST, &[1, 2, 3, 4])]), None),
+            (response(libc::RTM_NEWROUTE, &[attribute(RTA_OIF, &[1])]), None),
+            (response(libc::NLMSG_ERROR as u16, &[oif]), None),
+            (response(libc::RTM_NEWROUTE, &[vec![0; 4]]), None),
             (Vec::new(), None),
         ];
-        for (answer, expected) in table {
-            assert_eq!(link_in(&answer), expected, "{answer:?}");
+        for (response, expected) in table {
+            assert_eq!(link_in(&response), expected, "{response:?}");
         }
     }
 

@@ -58,7 +58,7 @@ impl Network {
         self.plan_path_check(from, peer);
         let is_unresponsive = !self.is_open_both_ways(from, peer);
         let since = self.path_checks.entry((from, peer)).or_default();
-        let answers = since.is_some() && !is_unresponsive;
+        let responses = since.is_some() && !is_unresponsive;
         let unresponsive_since = is_unresponsive.then(|| *since.get_or_insert(now));
         *since = unresponsive_since;
         if now.since(oldest) >= timeout {
@@ -66,7 +66,7 @@ impl Network {
             return None;
         }
         let finding = match unresponsive_since {
-            _ if answers => Finding::Responsive,
+            _ if responses => Finding::Responsive,
             Some(since) if now.since(since) + CHECK_INTERVAL >= UNRESPONSIVE_AFTER => Finding::Unresponsive,
             Some(_) => Finding::Late,
             None => return None,

@@ -1,7 +1,6 @@
 //! Operations while rails die (core-behaviour 4), and the recovery of nodes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod answers;
 mod closed_loop;
 mod in_time;
 #[path = "../support/logged.rs"]
@@ -12,6 +11,7 @@ mod rails;
 mod reachability;
 mod recovery;
 mod requests;
+mod responses;
 mod retries;
 mod values;
 

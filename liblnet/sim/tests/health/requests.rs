@@ -18,8 +18,8 @@ struct Answers {
 }
 
 /// Pings a NID of B from A, as a program does.
-fn ping(world: &mut World, nid: Nid, answers: &Arc<Answers>) {
-    let noted = Arc::clone(answers);
+fn ping(world: &mut World, nid: Nid, responses: &Arc<Answers>) {
+    let noted = Arc::clone(responses);
     world.with_core(A, |core| {
         let room = RecvBuffer::new(1024);
         let handler = move |event: &lnet_core::Event| match (event.kind, event.status) {
@@ -60,15 +60,15 @@ fn a_ping_in_flight_on_a_path_that_dies_is_answered_on_another() {
         for (local, peer) in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
             let mut world = Pair { delivery, ..Pair::default() }.meet("pings on a path that dies");
             cut(&mut world, local, peer);
-            let answers = Arc::default();
-            (0..8).for_each(|_| ping(&mut world, b(1), &answers));
+            let responses = Arc::default();
+            (0..8).for_each(|_| ping(&mut world, b(1), &responses));
             pass(&mut world, SOON);
             let count = |it: &AtomicUsize| it.load(Ordering::Relaxed);
-            let came = (count(&answers.replies), count(&answers.failures));
+            let came = (count(&responses.replies), count(&responses.failures));
             assert_eq!(came, (8, 0), "{delivery:?}, {local} -> {peer}");
             world.heal();
             pass(&mut world, 60.0);
-            assert_eq!(count(&answers.replies), 8, "a second REPLY is not delivered");
+            assert_eq!(count(&responses.replies), 8, "a second REPLY is not delivered");
             finish(world);
         }
     }

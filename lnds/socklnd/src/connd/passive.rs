@@ -197,13 +197,13 @@ impl Connd {
                 refuse(ni, &socket, hello.version, identity.id.nid);
             }
             Admission::Accept(kind) => {
-                let answer = ni.local.hello(hello.version, identity.id.nid, Some(kind)).encode();
+                let response = ni.local.hello(hello.version, identity.id.nid, Some(kind)).encode();
                 let identity = hello.dest_incarnation;
                 let permit = Some(permit.finish());
                 let settled =
                     Settled { socket, kind, version: hello.version, order, remote, identity, permit };
                 let sent = sockets::bind_to_device(&settled.socket, ni.device_towards(remote)).is_ok()
-                    && answer.is_some_and(|answer| send_bytes(&settled.socket, &answer))
+                    && response.is_some_and(|response| send_bytes(&settled.socket, &response))
                     && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
                 if sent && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
                     if status.own_connect_is_stalled() {
@@ -244,8 +244,8 @@ impl Connd {
 
 /// Responds to a HELLO with type none.
 fn refuse(ni: &SockNi, socket: &Socket, version: Version, dest: Nid) {
-    if let Some(answer) = ni.local.hello(version, dest, None).encode() {
-        send_bytes(socket, &answer);
+    if let Some(response) = ni.local.hello(version, dest, None).encode() {
+        send_bytes(socket, &response);
     }
 }
 

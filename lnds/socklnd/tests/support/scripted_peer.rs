@@ -42,14 +42,14 @@ impl Raw {
         let mut raw = Self::connect(from.into(), 0, to.into(), port);
         raw.version = hello.version;
         raw.send(&[acceptor::encode_request(tcp(to)), hello.encode().unwrap()].concat());
-        let answer = raw.read_hello();
-        (raw, answer)
+        let response = raw.read_hello();
+        (raw, response)
     }
 
     /// Opens a connection.
     pub fn open(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> Self {
-        let (raw, answer) = Self::hello(from, to, port, kind);
-        assert_eq!(answer.connection_type, Some(kind.mirror()));
+        let (raw, response) = Self::hello(from, to, port, kind);
+        assert_eq!(response.connection_type, Some(kind.mirror()));
         raw
     }
 
@@ -61,9 +61,9 @@ impl Raw {
         number: u64,
         kind: ConnectionType,
     ) -> Self {
-        let (raw, answer) =
+        let (raw, response) =
             Self::send_hello(from, to, port, &hello_of_same_implementation(from, to, number, kind));
-        assert_eq!(answer.connection_type, Some(kind.mirror()));
+        assert_eq!(response.connection_type, Some(kind.mirror()));
         raw
     }
 
@@ -219,7 +219,7 @@ impl Listening {
     pub fn accept(&self, me: Ipv4Addr) -> (Raw, ConnectionType) {
         let (mut raw, asked) = self.accept_handshake();
         let kind = asked.connection_type.unwrap();
-        let answer = Hello {
+        let response = Hello {
             version: asked.version,
             src_nid: tcp(me),
             dest_nid: Some(asked.src_nid),
@@ -227,7 +227,7 @@ impl Listening {
             ..hello(me, me, None)
         };
         raw.version = asked.version;
-        raw.send(&answer.encode().unwrap());
+        raw.send(&response.encode().unwrap());
         (raw, kind)
     }
 }

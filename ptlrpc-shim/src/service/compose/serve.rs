@@ -29,9 +29,9 @@ pub(super) fn serve(core: &ServiceCore, admitted: &AdmittedRequest) {
         None => connect(core, admitted),
         Some(export) if opcode.is_disconnect() => {
             core.targets.disconnect(export);
-            answer(core, admitted, export, Reply::new());
+            respond(core, admitted, export, Reply::new());
         }
-        Some(export) if opcode == Opcode::PING => answer(core, admitted, export, Reply::new()),
+        Some(export) if opcode == Opcode::PING => respond(core, admitted, export, Reply::new()),
         Some(export) => call_handler(core, admitted, export),
     }
     core.env.counters.served.add_one();
@@ -67,12 +67,12 @@ fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Exp
         }
         _ if given.bulk_failed() => end_without_reply(core, admitted),
         Some(Response::None) => end_without_reply(core, admitted),
-        Some(Response::Reply(reply)) => answer(core, admitted, export, reply),
-        None => answer(core, admitted, export, Reply::error(Errno::Io)),
+        Some(Response::Reply(reply)) => respond(core, admitted, export, reply),
+        None => respond(core, admitted, export, Reply::error(Errno::Io)),
     }
 }
 
-fn answer(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>, mut reply: Reply) {
+fn respond(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>, mut reply: Reply) {
     let head = &admitted.request.head;
     let on_done = reply.on_done.take();
     let fields = ServerFields {

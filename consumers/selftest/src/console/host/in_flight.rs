@@ -138,8 +138,8 @@ mod tests {
         host.console.set_own_nid(Some(ONE.parse().unwrap()));
         let new = NewSession { name: "sess".parse().unwrap(), idle_timeout: 300, force: false, features: 1 };
         let begun = host.command(1, Command::NewSession(new));
-        let [Action::Response(_, answer)] = &begun[..] else { panic!("{begun:?}") };
-        let Ok(Response::Session(info)) = &**answer else { panic!("{answer:?}") };
+        let [Action::Response(_, response)] = &begun[..] else { panic!("{begun:?}") };
+        let Ok(Response::Session(info)) = &**response else { panic!("{response:?}") };
         let (group, nids) = ("all".parse::<Name>().unwrap(), vec![ONE.parse().unwrap()]);
         host.command(2, Command::AddGroup { group: group.clone() });
         let added = host.command(3, Command::AddNodes { group, nids });

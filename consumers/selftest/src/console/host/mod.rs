@@ -47,7 +47,7 @@ pub struct Pending {
     /// The command's number, for [`ConsoleHost::interrupt`].
     pub id: CommandId,
     /// The channel for the command's answer. It is closed without a response when the host is closed.
-    pub answer: Receiver<Result<Response, Refusal>>,
+    pub response: Receiver<Result<Response, Refusal>>,
 }
 
 impl ConsoleHost {
@@ -63,7 +63,7 @@ impl ConsoleHost {
 
     /// Gives the console a command.
     pub fn call(self: &Arc<Self>, call: Call) -> Pending {
-        let (sender, answer) = channel();
+        let (sender, response) = channel();
         let own = self.own_nid();
         let mut state = lock(&self.state);
         state.last += 1;
@@ -76,7 +76,7 @@ impl ConsoleHost {
             drop(state);
             self.carry_out(actions);
         }
-        Pending { id, answer }
+        Pending { id, response }
     }
 
     /// Ends a command whose caller does not wait for the response any more.
@@ -154,11 +154,11 @@ impl ConsoleHost {
             match action {
                 Action::Post(id, request) => self.post(id, &request),
                 Action::Abort(id) => self.abort(id),
-                Action::Response(id, answer) => {
+                Action::Response(id, response) => {
                     let waiting = lock(&self.state).waiting.remove(&id);
                     if let Some(waiting) = waiting {
                         // The caller may have stopped waiting.
-                        let _ = waiting.send(*answer);
+                        let _ = waiting.send(*response);
                     }
                 }
                 Action::Ended => {}

@@ -88,9 +88,9 @@ impl Console {
     /// Starts a command. Its response is among the actions that this call or a later one returns.
     pub fn handle_command(&mut self, now: Duration, id: CommandId, call: Call) -> Vec<Action> {
         match self.start(now, id, call) {
-            Ok(Some(answer)) => self.answer(id, Ok(answer)),
+            Ok(Some(response)) => self.respond(id, Ok(response)),
             Ok(None) => {}
-            Err(refusal) => self.answer(id, Err(refusal)),
+            Err(refusal) => self.respond(id, Err(refusal)),
         }
         std::mem::take(&mut self.actions)
     }
@@ -138,8 +138,8 @@ impl Console {
         deadlines.chain(tick).min()
     }
 
-    fn answer(&mut self, id: CommandId, answer: Result<Response, Refusal>) {
-        self.actions.push(Action::Response(id, Box::new(answer)));
+    fn respond(&mut self, id: CommandId, response: Result<Response, Refusal>) {
+        self.actions.push(Action::Response(id, Box::new(response)));
     }
 
     /// Carries a command out as far as that is possible at once; `None`: its response comes later.
@@ -239,7 +239,7 @@ impl Console {
             Purpose::Stop(batch) => session.has_stopped(&batch, &outcome),
             Purpose::QueryAll(batch) => session.was_queried(&batch, &outcome),
         }
-        self.answer(id, Ok(Response::Outcome(outcome)));
+        self.respond(id, Ok(Response::Outcome(outcome)));
     }
 }
 

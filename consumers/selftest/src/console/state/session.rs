@@ -85,11 +85,11 @@ impl Console {
         self.drop_session();
         match next {
             Some((key, new)) => {
-                let answer = self.begin(now, key, new);
-                self.answer(id, answer);
+                let response = self.begin(now, key, new);
+                self.respond(id, response);
             }
             None => {
-                self.answer(id, Ok(Response::Done));
+                self.respond(id, Ok(Response::Done));
                 self.actions.push(Action::Ended);
             }
         }
@@ -101,7 +101,7 @@ impl Console {
         let waiting: Vec<CommandId> = session.transactions.keys().copied().collect();
         for id in waiting {
             self.abort(id, Abort::Shutdown);
-            self.answer(id, Err(Refusal::ShuttingDown));
+            self.respond(id, Err(Refusal::ShuttingDown));
         }
         self.session = None;
     }
