@@ -16,11 +16,11 @@ const MESSAGES: usize = 64;
 const LENGTH: usize = 64 * 1024;
 
 /// The lines about shared subnets.
-static SAID: Said = Said(Mutex::new(Vec::new()));
+static LOG_RECORDER: LogRecorder = LogRecorder(Mutex::new(Vec::new()));
 
-struct Said(Mutex<Vec<String>>);
+struct LogRecorder(Mutex<Vec<String>>);
 
-impl log::Log for Said {
+impl log::Log for LogRecorder {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
         true
     }
@@ -70,11 +70,11 @@ fn carried(machines: &Machines, near: Arc<Node>, far: Arc<Node>) -> [u64; 2] {
 #[test]
 fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
     let Some(machines) = Machines::or_skip(2, 2, Wiring::OneSwitch, |_| None) else { return };
-    log::set_logger(&SAID).unwrap();
+    log::set_logger(&LOG_RECORDER).unwrap();
     log::set_max_level(log::LevelFilter::Info);
     // With source routes the node logs nothing.
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
-    assert!(SAID.0.lock().unwrap().is_empty());
+    assert!(LOG_RECORDER.0.lock().unwrap().is_empty());
     let all = (MESSAGES * LENGTH) as u64;
     let [first, second] = carried(&machines, near, far);
     assert!(first > all / 4 && second > all / 4, "{first} {second}");
@@ -86,7 +86,7 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
         }
     });
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
-    let said = std::mem::take(&mut *SAID.0.lock().unwrap());
+    let said = std::mem::take(&mut *LOG_RECORDER.0.lock().unwrap());
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(
         said[0].starts_with("NI 10.77.0.2@tcp: ") && said[0].contains("leaves by eth0, not eth1"),
@@ -97,7 +97,7 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
 
     let near = node(&machines, 0, "1");
     let far = node(&machines, 1, "0");
-    assert!(SAID.0.lock().unwrap().is_empty());
+    assert!(LOG_RECORDER.0.lock().unwrap().is_empty());
     let [first, second] = carried(&machines, near, far);
     assert!(first > all / 4 && second > all / 4, "{first} {second}");
 }

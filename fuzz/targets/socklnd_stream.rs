@@ -14,7 +14,7 @@ use socklnd::proto::frame::{self, Incoming, MAX_HEAD_LEN};
 use socklnd::proto::hello::{self, Decoded, Hello};
 
 #[derive(Debug, PartialEq)]
-enum Said {
+enum ParsedPart {
     Request(Nid),
     Hello(Hello, ByteOrder),
     Frame(Incoming),
@@ -36,7 +36,7 @@ enum StreamState {
 struct Listener {
     state: StreamState,
     kept: Vec<u8>,
-    heard: Vec<Said>,
+    heard: Vec<ParsedPart>,
 }
 
 impl Listener {
@@ -53,21 +53,21 @@ impl Listener {
             StreamState::Over => return false,
             StreamState::Request => match acceptor::decide(&self.kept, |_| true) {
                 Decision::Need(_) => return false,
-                Decision::Accept { target, len } => (len, Said::Request(target), StreamState::Hello),
+                Decision::Accept { target, len } => (len, ParsedPart::Request(target), StreamState::Hello),
                 other => return self.stop(format!("{other:?}")),
             },
             StreamState::Hello => match Hello::decode(&self.kept) {
                 Ok(Decoded::Need(_)) => return false,
                 Ok(Decoded::Done { hello, order, len }) => {
                     let version = hello.version;
-                    (len, Said::Hello(hello, order), StreamState::Head(version, order))
+                    (len, ParsedPart::Hello(hello, order), StreamState::Head(version, order))
                 }
                 Err(error) => return self.stop(error.to_string()),
             },
             StreamState::Head(version, order) => match frame::decode(version, order, &self.kept) {
                 Ok(Incoming::Need(_)) => return false,
                 Ok(noop @ (Incoming::Noop { .. } | Incoming::Confirmation { .. })) => {
-                    (frame::FRAME_LEN, Said::Frame(noop), StreamState::Head(version, order))
+                    (frame::FRAME_LEN, ParsedPart::Frame(noop), StreamState::Head(version, order))
                 }
                 Ok(message @ Incoming::Message { header, len, .. }) => {
                     let payload = header.payload_length;
@@ -75,11 +75,11 @@ impl Listener {
                     if payload > if none_allowed { 0 } else { MAX_PAYLOAD } {
                         return self.stop(format!("a payload of {payload} bytes"));
                     }
-                    (len, Said::Frame(message), StreamState::Payload(payload as usize, version, order))
+                    (len, ParsedPart::Frame(message), StreamState::Payload(payload as usize, version, order))
                 }
                 Err(error) => return self.stop(error.to_string()),
             },
-            StreamState::Payload(0, version, order) => (0, Said::Payload, StreamState::Head(version, order)),
+            StreamState::Payload(0, version, order) => (0, ParsedPart::Payload, StreamState::Head(version, order)),
             StreamState::Payload(missing, version, order) => {
                 let len = missing.min(self.kept.len());
                 self.kept.drain(..len);
@@ -94,13 +94,13 @@ impl Listener {
     }
 
     fn stop(&mut self, why: String) -> bool {
-        self.heard.push(Said::Nonsense(why));
+        self.heard.push(ParsedPart::Nonsense(why));
         self.state = StreamState::Over;
         false
     }
 }
 
-fn listen<'a>(calls: bool, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Said> {
+fn listen<'a>(calls: bool, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<ParsedPart> {
     let state = if calls { StreamState::Request } else { StreamState::Hello };
     let mut listener = Listener { state, kept: Vec::new(), heard: Vec::new() };
     pieces.for_each(|piece| listener.hear(piece));

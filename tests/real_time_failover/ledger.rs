@@ -1,6 +1,6 @@
 //! The ledger of all operations: which process began each, how it ended, and where it arrived.
 
-use super::report::{Incarnation, Kind, Op, Report, What};
+use super::report::{Incarnation, Kind, Op, ProcessEvent, Report};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -123,13 +123,13 @@ impl Ledger {
     pub fn note(&mut self, incarnation: Incarnation, report: &Report) {
         let at = report.at;
         match &report.what {
-            What::Started { op, kind, len } => {
+            ProcessEvent::Started { op, kind, len } => {
                 let process = self.processes.entry(incarnation).or_default();
                 process.begun = op.count() + 1;
                 process.under_way += 1;
                 self.entries.entry(*op).or_default().began = Some((at, *kind, *len));
             }
-            What::Ended { op, wrong } => {
+            ProcessEvent::Ended { op, wrong } => {
                 let entry = self.entries.entry(*op).or_default();
                 entry.ends += 1;
                 entry.ended = Some(at);
@@ -143,24 +143,27 @@ impl Ledger {
                     }
                 }
             }
-            What::GivenUp { op } => self.entries.entry(*op).or_default().given_up = true,
-            What::Spoilt { op } => self.spoilt(*op, "was answered with other bytes"),
-            What::Stray { op, text } => {
+            ProcessEvent::GivenUp { op } => self.entries.entry(*op).or_default().given_up = true,
+            ProcessEvent::Spoilt { op } => self.spoilt(*op, "was answered with other bytes"),
+            ProcessEvent::Stray { op, text } => {
                 self.settled.ended_twice += 1;
                 self.error(format!("{op} had another event after its last one: {text}"));
             }
-            What::Arrived { op, intact } => {
+            ProcessEvent::Arrived { op, intact } => {
                 if !intact {
                     self.spoilt(*op, "arrived with other bytes");
                 }
                 self.arrived(*op, incarnation);
             }
-            What::Fetched { op } => self.arrived(*op, incarnation),
-            What::Counted { card, received, .. } => {
+            ProcessEvent::Fetched { op } => self.arrived(*op, incarnation),
+            ProcessEvent::Counted { card, received, .. } => {
                 let process = self.processes.entry(incarnation).or_default();
                 process.received.entry(*card).or_default().push((at, *received));
             }
-            What::Ready | What::Stopped | What::Did { .. } | What::Note(_) => {}
+            ProcessEvent::Ready
+            | ProcessEvent::Stopped
+            | ProcessEvent::Did { .. }
+            | ProcessEvent::Note(_) => {}
         }
     }
 
@@ -355,25 +358,25 @@ mod tests {
     use super::*;
 
     /// A report: the process, the time in milliseconds, and the event.
-    type Told = (Incarnation, u64, What);
+    type TimedEvent = (Incarnation, u64, ProcessEvent);
 
     const fn op(count: u64) -> Op {
         Op::new(0, count)
     }
 
-    const fn began(count: u64, kind: Kind) -> Told {
-        (0, 10 * count, What::Started { op: op(count), kind, len: 8 })
+    const fn began(count: u64, kind: Kind) -> TimedEvent {
+        (0, 10 * count, ProcessEvent::Started { op: op(count), kind, len: 8 })
     }
 
-    fn ended(count: u64, wrong: &str) -> Told {
-        (0, 10 * count + 5, What::Ended { op: op(count), wrong: wrong.into() })
+    fn ended(count: u64, wrong: &str) -> TimedEvent {
+        (0, 10 * count + 5, ProcessEvent::Ended { op: op(count), wrong: wrong.into() })
     }
 
-    const fn arrived(count: u64, incarnation: Incarnation) -> Told {
-        (incarnation, 10 * count + 3, What::Arrived { op: op(count), intact: true })
+    const fn arrived(count: u64, incarnation: Incarnation) -> TimedEvent {
+        (incarnation, 10 * count + 3, ProcessEvent::Arrived { op: op(count), intact: true })
     }
 
-    fn ledger_of(told: &[Told]) -> Ledger {
+    fn ledger_of(told: &[TimedEvent]) -> Ledger {
         let mut ledger = Ledger::default();
         for (incarnation, at, what) in told {
             ledger.note(*incarnation, &Report { at: Duration::from_millis(*at), what: what.clone() });
@@ -392,7 +395,7 @@ mod tests {
         let ok = |well| Totals { ops: 1, well, longest: Duration::from_millis(5), ..Totals::default() };
         let failed = |why: &str| Totals { failed: BTreeMap::from([(why.to_owned(), 1)]), ..ok(0) };
         let never = Totals { ops: 1, endless: 1, ..Totals::default() };
-        let table: [(&[Told], Totals); 12] = [
+        let table: [(&[TimedEvent], Totals); 12] = [
             (&[began(1, Put), arrived(1, 1), ended(1, "")], ok(1)),
             // Told by the two processes in whichever order.
             (&[arrived(1, 1), began(1, PutWithAck), ended(1, "")], ok(1)),
@@ -405,9 +408,9 @@ mod tests {
             (&[began(1, Put), arrived(1, 1), arrived(1, 2), ended(1, "")], ok(1)),
             (&[began(1, Put), arrived(1, 1), ended(1, ""), ended(1, "")], Totals { ended_twice: 1, ..ok(1) }),
             (&[began(1, Put), arrived(1, 1)], never.clone()),
-            (&[began(1, Get), (0, 12, What::GivenUp { op: op(1) }), ended(1, "x")], never),
+            (&[began(1, Get), (0, 12, ProcessEvent::GivenUp { op: op(1) }), ended(1, "x")], never),
             (
-                &[began(1, Get), (0, 12, What::Spoilt { op: op(1) }), ended(1, "")],
+                &[began(1, Get), (0, 12, ProcessEvent::Spoilt { op: op(1) }), ended(1, "")],
                 Totals { spoilt: 1, ..ok(1) },
             ),
         ];
@@ -423,14 +426,16 @@ mod tests {
     fn a_message_that_arrives_after_its_entry_is_closed_counts_as_a_duplicate() {
         let mut ledger = ledger_of(&[began(1, Kind::Put), arrived(1, 1), ended(1, "")]);
         ledger.settle_before(Duration::from_secs(1));
-        ledger
-            .note(1, &Report { at: Duration::from_secs(2), what: What::Arrived { op: op(1), intact: true } });
+        ledger.note(
+            1,
+            &Report { at: Duration::from_secs(2), what: ProcessEvent::Arrived { op: op(1), intact: true } },
+        );
         assert_eq!(closed(ledger).doubled, 1);
     }
 
     #[test]
     fn operations_in_flight_in_a_killed_or_stopped_process_are_not_judged() {
-        let after = |incarnation, at, how, told: &[Told]| {
+        let after = |incarnation, at, how, told: &[TimedEvent]| {
             let mut ledger = ledger_of(told);
             ledger.ended(incarnation, Duration::from_millis(at), how);
             closed(ledger)
@@ -452,7 +457,7 @@ mod tests {
     #[test]
     fn a_stall_is_a_period_without_success() {
         let ms = Duration::from_millis;
-        let ended = |at, wrong: &str| (0, at, What::Ended { op: op(at), wrong: wrong.into() });
+        let ended = |at, wrong: &str| (0, at, ProcessEvent::Ended { op: op(at), wrong: wrong.into() });
         let mut ledger =
             ledger_of(&[ended(100, ""), ended(400, ""), ended(410, ""), ended(600, "x"), ended(700, "")]);
         assert_eq!(ledger.longest_stall(0, ms(0), ms(1000)), ms(300));
@@ -465,10 +470,10 @@ mod tests {
 
     #[test]
     fn what_new_operations_wait_for_is_told_from_those_that_are_stuck() {
-        let at = |count: u64, began: u64, ended: u64, wrong: &str| -> [Told; 2] {
+        let at = |count: u64, began: u64, ended: u64, wrong: &str| -> [TimedEvent; 2] {
             [
-                (0, began, What::Started { op: op(count), kind: Kind::Get, len: 8 }),
-                (0, ended, What::Ended { op: op(count), wrong: wrong.into() }),
+                (0, began, ProcessEvent::Started { op: op(count), kind: Kind::Get, len: 8 }),
+                (0, ended, ProcessEvent::Ended { op: op(count), wrong: wrong.into() }),
             ]
         };
         let told = [
@@ -494,7 +499,7 @@ mod tests {
 
     #[test]
     fn an_interface_counts_as_used_when_its_receive_counter_grows() {
-        let counted = |at, received| (1, at, What::Counted { card: 1, sent: 0, received });
+        let counted = |at, received| (1, at, ProcessEvent::Counted { card: 1, sent: 0, received });
         let ledger = ledger_of(&[counted(10, 5), counted(20, 9), counted(30, 9), counted(40, 10)]);
         let ms = Duration::from_millis;
         assert_eq!(ledger.first_use(1, 1, ms(20)), Some(ms(40)));

@@ -1,7 +1,7 @@
 //! The load of a process: the operations that it keeps in flight to its peer, and the memory for those of the peer.
 
 use super::memory::{Bytes, WORD};
-use super::report::{Incarnation, Kind, Op, Report, What};
+use super::report::{Incarnation, Kind, Op, ProcessEvent, Report};
 use lnet_core::event::EventQueue;
 use lnet_core::{
     Core, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
@@ -139,7 +139,8 @@ impl Load {
             let left = end.saturating_duration_since(Instant::now());
             let Some((_, polled)) = self.node.eq_poll(&[self.eq], Some(left)).unwrap() else { return };
             if polled.lost {
-                reports.push(Report::now(What::Note("events were lost: the queue is too short".into())));
+                reports
+                    .push(Report::now(ProcessEvent::Note("events were lost: the queue is too short".into())));
             }
             self.note(&polled.event, reports);
         }
@@ -198,7 +199,7 @@ impl Load {
         let (since, given_up, unlinked) = (Instant::now(), false, false);
         let busy = Busy { op, len, offset, md, since, given_up, unlinked, sent, answered, wrong };
         self.slots[at].state = State::Busy(busy);
-        reports.push(Report::now(What::Started { op, kind, len }));
+        reports.push(Report::now(ProcessEvent::Started { op, kind, len }));
         let begun = match kind {
             Kind::Put | Kind::PutWithAck => {
                 self.core().data_path().put(None, md, kind == Kind::PutWithAck, target, op.0)
@@ -226,7 +227,7 @@ impl Load {
                 && busy.since.elapsed() > self.weight.timeout
             {
                 busy.given_up = true;
-                reports.push(Report::now(What::GivenUp { op: busy.op }));
+                reports.push(Report::now(ProcessEvent::GivenUp { op: busy.op }));
                 let _ = self.node.core().data_path().md_unlink(busy.md);
             }
         }
@@ -239,8 +240,8 @@ impl Load {
         } else if user_ptr & SOURCE != 0 {
             if event.kind == EventKind::Get {
                 reports.push(Report::now(match event.status {
-                    Ok(()) => What::Fetched { op: Op(event.match_bits) },
-                    Err(errno) => What::Note(format!("REPLY to {}: {errno}", Op(event.match_bits))),
+                    Ok(()) => ProcessEvent::Fetched { op: Op(event.match_bits) },
+                    Err(errno) => ProcessEvent::Note(format!("REPLY to {}: {errno}", Op(event.match_bits))),
                 }));
             }
         } else {
@@ -256,10 +257,10 @@ impl Load {
                     let intact = event.hdr_data == op.0
                         && event.rlength == event.mlength
                         && self.pieces[piece].is_of(event.offset, op.0, 0, event.mlength);
-                    What::Arrived { op, intact }
+                    ProcessEvent::Arrived { op, intact }
                 }
                 // The PUT did not arrive completely; its space is lost.
-                Err(errno) => What::Note(format!("PUT {op} broken off: {errno}")),
+                Err(errno) => ProcessEvent::Note(format!("PUT {op} broken off: {errno}")),
             }));
         }
         if event.unlinked {
@@ -273,7 +274,7 @@ impl Load {
             self.slots.iter_mut().find(|slot| matches!(&slot.state, State::Busy(busy) if busy.op == op));
         let Some(Slot { bytes, state }) = slot else {
             let text = format!("{:?} {:?} unlinked: {}", event.kind, event.status, event.unlinked);
-            reports.push(Report::now(What::Stray { op, text }));
+            reports.push(Report::now(ProcessEvent::Stray { op, text }));
             return;
         };
         let State::Busy(busy) = state else { return };
@@ -294,7 +295,7 @@ impl Load {
             && event.status.is_ok()
             && !(event.mlength == busy.len && bytes.is_of(0, FETCHED, busy.offset, busy.len))
         {
-            reports.push(Report::now(What::Spoilt { op }));
+            reports.push(Report::now(ProcessEvent::Spoilt { op }));
         }
         if !event.unlinked {
             // An operation that was not sent gets no response that would end it.
@@ -308,7 +309,7 @@ impl Load {
             busy.wrong = format!("{:?} was the last event", event.kind);
         }
         let wrong = std::mem::take(&mut busy.wrong);
-        reports.push(Report::now(What::Ended { op, wrong }));
+        reports.push(Report::now(ProcessEvent::Ended { op, wrong }));
         let pause = self.weight.pause.mul_f64(2.0 * self.random.f64());
         *state = State::Resting { until: Instant::now() + pause };
     }

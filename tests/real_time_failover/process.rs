@@ -1,7 +1,7 @@
 //! A process with a node and its load: the orders that it takes and the reports that it sends, line by line.
 
 use super::load::{Load, Weight};
-use super::report::{Incarnation, Report, What};
+use super::report::{Incarnation, ProcessEvent, Report};
 use lnet_core::Setting;
 use lnet_core::stats::Outcome;
 use lnet_core::topology::Route;
@@ -198,7 +198,7 @@ fn live(role: &Role) {
         let route = Route { net: *net, gateway: *gateway, hops: None, priority: 0, health_sensitivity: 1 };
         node.core().admin().add_route(route).unwrap();
     }
-    teller.tell(&[Report::now(What::Ready)]);
+    teller.tell(&[Report::now(ProcessEvent::Ready)]);
 
     let state = Arc::new(AtomicU8::new(WAIT));
     let orders = {
@@ -213,7 +213,7 @@ fn live(role: &Role) {
                     Order::End => break,
                     order => {
                         let wrong = carry_out(&node, &role, &order).err().unwrap_or_default();
-                        teller.tell(&[Report::now(What::Did { wrong })]);
+                        teller.tell(&[Report::now(ProcessEvent::Did { wrong })]);
                     }
                 }
             }
@@ -234,7 +234,7 @@ fn live(role: &Role) {
         turned.store(true, Ordering::Relaxed);
         load.work(now == GO, TURN, &mut reports);
         if (before, now) == (GO, WAIT) {
-            reports.push(Report::now(What::Stopped));
+            reports.push(Report::now(ProcessEvent::Stopped));
         }
         before = now;
         if counted.elapsed() > COUNTED_EVERY {
@@ -247,7 +247,7 @@ fn live(role: &Role) {
     let began = Instant::now();
     node.shutdown();
     load.read_the_rest(&mut reports);
-    reports.push(Report::now(What::Note(format!("shut down in {:?}", began.elapsed()))));
+    reports.push(Report::now(ProcessEvent::Note(format!("shut down in {:?}", began.elapsed()))));
     teller.tell(&reports);
     let _ = orders.join();
     teller.0.lock().unwrap().shutdown(Shutdown::Both).ok();
@@ -262,7 +262,10 @@ fn watch(teller: &Teller) -> Arc<AtomicBool> {
         loop {
             thread::sleep(LONG_TURN);
             if !turns.swap(false, Ordering::Relaxed) {
-                let note = What::Note(format!("the load hangs; threads are in {}", whereabouts().join(", ")));
+                let note = ProcessEvent::Note(format!(
+                    "the load hangs; threads are in {}",
+                    whereabouts().join(", ")
+                ));
                 teller.tell(&[Report::now(note)]);
             }
         }
@@ -341,7 +344,7 @@ fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, repo
         });
         if now != (0, 0) && counts.insert(card, now) != Some(now) {
             let (sent, received) = now;
-            reports.push(Report::now(What::Counted { card, sent, received }));
+            reports.push(Report::now(ProcessEvent::Counted { card, sent, received }));
         }
     }
 }

@@ -71,7 +71,7 @@ impl Kind {
 
 /// An event in a process under load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ProcessEvent {
     /// The process runs, and its interfaces exist.
     Ready,
     /// The process began an operation.
@@ -103,7 +103,7 @@ pub enum What {
 pub struct Report {
     /// The time on the machine's monotonic clock, which all processes have in common.
     pub at: Duration,
-    pub what: What,
+    pub what: ProcessEvent,
 }
 
 /// The machine's monotonic clock.
@@ -113,7 +113,7 @@ pub fn now() -> Duration {
 }
 
 impl Report {
-    pub fn now(what: What) -> Self {
+    pub fn now(what: ProcessEvent) -> Self {
         Self { at: now(), what }
     }
 }
@@ -122,18 +122,18 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.at.as_micros())?;
         match &self.what {
-            What::Ready => write!(f, "ready"),
-            What::Started { op, kind, len } => write!(f, "started {op} {} {len}", kind.letter()),
-            What::Ended { op, wrong } => write!(f, "ended {op} {wrong}"),
-            What::GivenUp { op } => write!(f, "given-up {op}"),
-            What::Spoilt { op } => write!(f, "spoilt {op}"),
-            What::Stray { op, text } => write!(f, "stray {op} {text}"),
-            What::Arrived { op, intact } => write!(f, "arrived {op} {intact}"),
-            What::Fetched { op } => write!(f, "fetched {op}"),
-            What::Counted { card, sent, received } => write!(f, "counted {card} {sent} {received}"),
-            What::Stopped => write!(f, "stopped"),
-            What::Did { wrong } => write!(f, "did {wrong}"),
-            What::Note(text) => write!(f, "note {text}"),
+            ProcessEvent::Ready => write!(f, "ready"),
+            ProcessEvent::Started { op, kind, len } => write!(f, "started {op} {} {len}", kind.letter()),
+            ProcessEvent::Ended { op, wrong } => write!(f, "ended {op} {wrong}"),
+            ProcessEvent::GivenUp { op } => write!(f, "given-up {op}"),
+            ProcessEvent::Spoilt { op } => write!(f, "spoilt {op}"),
+            ProcessEvent::Stray { op, text } => write!(f, "stray {op} {text}"),
+            ProcessEvent::Arrived { op, intact } => write!(f, "arrived {op} {intact}"),
+            ProcessEvent::Fetched { op } => write!(f, "fetched {op}"),
+            ProcessEvent::Counted { card, sent, received } => write!(f, "counted {card} {sent} {received}"),
+            ProcessEvent::Stopped => write!(f, "stopped"),
+            ProcessEvent::Did { wrong } => write!(f, "did {wrong}"),
+            ProcessEvent::Note(text) => write!(f, "note {text}"),
         }
     }
 }
@@ -152,23 +152,25 @@ impl FromStr for Report {
         let kind: String = word(&mut rest)?;
         let rest = &mut rest;
         let what = match kind.as_str() {
-            "ready" => What::Ready,
+            "ready" => ProcessEvent::Ready,
             "started" => {
                 let op = word(rest)?;
                 let letter: String = word(rest)?;
                 let kind = Kind::ALL.into_iter().find(|kind| kind.letter() == letter).ok_or(())?;
-                What::Started { op, kind, len: word(rest)? }
+                ProcessEvent::Started { op, kind, len: word(rest)? }
             }
-            "ended" => What::Ended { op: word(rest)?, wrong: (*rest).to_owned() },
-            "given-up" => What::GivenUp { op: word(rest)? },
-            "spoilt" => What::Spoilt { op: word(rest)? },
-            "stray" => What::Stray { op: word(rest)?, text: (*rest).to_owned() },
-            "arrived" => What::Arrived { op: word(rest)?, intact: word(rest)? },
-            "fetched" => What::Fetched { op: word(rest)? },
-            "counted" => What::Counted { card: word(rest)?, sent: word(rest)?, received: word(rest)? },
-            "stopped" => What::Stopped,
-            "did" => What::Did { wrong: (*rest).to_owned() },
-            "note" => What::Note((*rest).to_owned()),
+            "ended" => ProcessEvent::Ended { op: word(rest)?, wrong: (*rest).to_owned() },
+            "given-up" => ProcessEvent::GivenUp { op: word(rest)? },
+            "spoilt" => ProcessEvent::Spoilt { op: word(rest)? },
+            "stray" => ProcessEvent::Stray { op: word(rest)?, text: (*rest).to_owned() },
+            "arrived" => ProcessEvent::Arrived { op: word(rest)?, intact: word(rest)? },
+            "fetched" => ProcessEvent::Fetched { op: word(rest)? },
+            "counted" => {
+                ProcessEvent::Counted { card: word(rest)?, sent: word(rest)?, received: word(rest)? }
+            }
+            "stopped" => ProcessEvent::Stopped,
+            "did" => ProcessEvent::Did { wrong: (*rest).to_owned() },
+            "note" => ProcessEvent::Note((*rest).to_owned()),
             _ => return Err(()),
         };
         Ok(Self { at, what })
@@ -179,19 +181,19 @@ impl FromStr for Report {
 fn a_report_round_trips() {
     let op = Op::new(7, 1_234_567);
     let all = [
-        What::Ready,
-        What::Started { op, kind: Kind::PutWithAck, len: 8 },
-        What::Ended { op, wrong: String::new() },
-        What::Ended { op, wrong: "SEND: EIO".into() },
-        What::GivenUp { op },
-        What::Spoilt { op },
-        What::Stray { op, text: "Ack, last".into() },
-        What::Arrived { op, intact: false },
-        What::Fetched { op },
-        What::Counted { card: 1, sent: 2, received: 3 },
-        What::Stopped,
-        What::Did { wrong: "no such thing".into() },
-        What::Note("one two".into()),
+        ProcessEvent::Ready,
+        ProcessEvent::Started { op, kind: Kind::PutWithAck, len: 8 },
+        ProcessEvent::Ended { op, wrong: String::new() },
+        ProcessEvent::Ended { op, wrong: "SEND: EIO".into() },
+        ProcessEvent::GivenUp { op },
+        ProcessEvent::Spoilt { op },
+        ProcessEvent::Stray { op, text: "Ack, last".into() },
+        ProcessEvent::Arrived { op, intact: false },
+        ProcessEvent::Fetched { op },
+        ProcessEvent::Counted { card: 1, sent: 2, received: 3 },
+        ProcessEvent::Stopped,
+        ProcessEvent::Did { wrong: "no such thing".into() },
+        ProcessEvent::Note("one two".into()),
     ];
     for what in all {
         let report = Report { at: Duration::from_micros(5_000_001), what };

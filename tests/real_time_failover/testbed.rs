@@ -5,7 +5,7 @@ use super::load::Weight;
 use super::machines::{Machines, port, run};
 use super::netns::ip;
 use super::process::{Order, PROCESS, Role};
-use super::report::{Incarnation, Report, What, now};
+use super::report::{Incarnation, ProcessEvent, Report, now};
 use super::site::{FAR, NEAR, RAILS, Site, WIRING};
 use rustix::process::{Pid as ProcessId, Signal, kill_process};
 use std::collections::HashSet;
@@ -163,7 +163,7 @@ impl Testbed {
             let _ = tell.send((incarnation, None));
         });
         self.processes[machine] = Some(Process { incarnation, child, orders });
-        self.wait(FOR_EVER, |of, report| of == incarnation && report.what == What::Ready)
+        self.wait(FOR_EVER, |of, report| of == incarnation && report.what == ProcessEvent::Ready)
             .expect("a ready process")
             .at
     }
@@ -183,10 +183,11 @@ impl Testbed {
     /// Waits until the machine's process has carried out its order; returns the reason if it could not.
     pub fn wait_did(&mut self, machine: usize) -> Result<(), String> {
         let incarnation = self.incarnation(machine);
-        let did = self
-            .wait(2 * FOR_EVER, |of, report| of == incarnation && matches!(report.what, What::Did { .. }));
+        let did = self.wait(2 * FOR_EVER, |of, report| {
+            of == incarnation && matches!(report.what, ProcessEvent::Did { .. })
+        });
         match did.expect("an answer").what {
-            What::Did { wrong } if !wrong.is_empty() => Err(wrong),
+            ProcessEvent::Did { wrong } if !wrong.is_empty() => Err(wrong),
             _ => Ok(()),
         }
     }
@@ -219,7 +220,7 @@ impl Testbed {
         [NEAR, FAR].iter().for_each(|machine| self.tell(*machine, &Order::Stop));
         // All operations that were begun are known when both processes have reported that they begin no more.
         for _ in incarnations {
-            self.wait(FOR_EVER, |_, report| report.what == What::Stopped)
+            self.wait(FOR_EVER, |_, report| report.what == ProcessEvent::Stopped)
                 .expect("a process that begins no more");
         }
         let timeout = self.conditions.weight.timeout + FOR_EVER;

@@ -72,12 +72,12 @@ pub(crate) enum Side {
 
 /// The path from the client to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum PathKind {
     Direct,
     ThroughRouter,
 }
 
-impl Way {
+impl PathKind {
     /// Returns the environment of a node.
     fn variables(self, side: Side) -> Vec<(&'static str, String)> {
         let [near, far] = ROUTER;
@@ -129,14 +129,14 @@ const NETWORKS: &str = "LNET_NETWORKS";
 pub(crate) struct Lnet {
     /// The path of `lnet_perf`.
     program: PathBuf,
-    way: Way,
+    way: PathKind,
 }
 
 impl Contestant for Lnet {
     fn name(&self) -> &'static str {
         match self.way {
-            Way::Direct => NAME,
-            Way::ThroughRouter => ROUTED,
+            PathKind::Direct => NAME,
+            PathKind::ThroughRouter => ROUTED,
         }
     }
 
@@ -163,10 +163,10 @@ impl Contestant for Lnet {
 impl Lnet {
     /// Makes a contestant that is measured by this `lnet_perf`.
     pub(crate) fn new(program: &Path) -> Self {
-        Self::by(program, Way::Direct)
+        Self::by(program, PathKind::Direct)
     }
 
-    pub(crate) fn by(program: &Path, way: Way) -> Self {
+    pub(crate) fn by(program: &Path, way: PathKind) -> Self {
         Self { program: program.to_owned(), way }
     }
 
@@ -229,8 +229,8 @@ impl Lnet {
             Ok::<Peer, Error>(process)
         };
         let mut router = match self.way {
-            Way::Direct => None,
-            Way::ThroughRouter => Some(serving(Side::Router, "idle")?),
+            PathKind::Direct => None,
+            PathKind::ThroughRouter => Some(serving(Side::Router, "idle")?),
         };
         let _server = serving(Side::Server, "serve")?;
         let mut client = node(Side::Client);

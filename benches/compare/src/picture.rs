@@ -19,17 +19,17 @@ const IN_FLIGHT: usize = 8;
 const MIB: f64 = (1 << 20) as f64;
 
 /// The stacks in the picture, each with its own style.
-const WHO: [Who; 5] = [
-    Who { round_trip: lnet::NAME, rate: Some(lnet::NAME) },
-    Who { round_trip: raw_tcp::POLLED, rate: Some(raw_tcp::ACKNOWLEDGED) },
-    Who { round_trip: libfabric::MSG, rate: None },
-    Who { round_trip: libfabric::RDM, rate: None },
-    Who { round_trip: ucx::TAG, rate: Some(ucx::TAG) },
+const WHO: [StackNames; 5] = [
+    StackNames { round_trip: lnet::NAME, rate: Some(lnet::NAME) },
+    StackNames { round_trip: raw_tcp::POLLED, rate: Some(raw_tcp::ACKNOWLEDGED) },
+    StackNames { round_trip: libfabric::MSG, rate: None },
+    StackNames { round_trip: libfabric::RDM, rate: None },
+    StackNames { round_trip: ucx::TAG, rate: Some(ucx::TAG) },
 ];
 
 /// The names of a stack in round trips and in rates.
 #[derive(Clone, Copy)]
-struct Who {
+struct StackNames {
     round_trip: &'static str,
     rate: Option<&'static str>,
 }
@@ -94,13 +94,13 @@ fn selftest_curves(measured: &[Measured], size_of: impl Fn(Cell) -> Option<usize
 
 fn draw(results: &[&Results]) -> String {
     let median = |name: &str, scenario| results.iter().find_map(|results| results.median(name, scenario));
-    let round_trip = |who: Who, size| median(who.round_trip, Scenario::RoundTrip { size });
-    let rate = |who: Who, size: usize| match who.rate {
+    let round_trip = |who: StackNames, size| median(who.round_trip, Scenario::RoundTrip { size });
+    let rate = |who: StackNames, size: usize| match who.rate {
         Some(name) => Some(median(name, put(size))? / MIB),
         // A stack that only sends messages back and forth has two of them in a round trip.
         None => Some(2.0 * size as f64 * 1e6 / round_trip(who, size)? / MIB),
     };
-    let to_and_fro = |who: Who| format!("{}, to and fro", who.round_trip);
+    let to_and_fro = |who: StackNames| format!("{}, to and fro", who.round_trip);
     let latency = curves(round_trip, |who| who.round_trip.to_owned());
     let bandwidth = curves(rate, |who| who.rate.map_or_else(|| to_and_fro(who), str::to_owned));
     let panels = [
@@ -111,7 +111,10 @@ fn draw(results: &[&Results]) -> String {
 }
 
 /// Returns a curve for each stack that has at least one point.
-fn curves(value: impl Fn(Who, usize) -> Option<f64>, name: impl Fn(Who) -> String) -> Vec<Curve> {
+fn curves(
+    value: impl Fn(StackNames, usize) -> Option<f64>,
+    name: impl Fn(StackNames) -> String,
+) -> Vec<Curve> {
     let curves = WHO.into_iter().enumerate().map(|(style, who)| {
         let points = SIZES.into_iter().filter_map(|size| Some((size, value(who, size)?))).collect();
         Curve { name: name(who), style, points }

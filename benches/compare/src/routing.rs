@@ -2,7 +2,7 @@
 
 use crate::contestants::{Entrant, present};
 use crate::error::Error;
-use crate::lnet::{Lnet, Way};
+use crate::lnet::{Lnet, PathKind};
 use crate::options::Options;
 use crate::raw_tcp::carrier::Copying;
 use crate::raw_tcp::{Mode, Relayed};
@@ -41,7 +41,7 @@ fn table() -> Vec<Scenario> {
 pub(crate) fn measure(options: &Options) -> Result<Results, Error> {
     let program = options.lnet_perf.as_deref().ok_or("there is no --lnet-perf to be a router")?;
     let mut entrants: Vec<Entrant> =
-        vec![present(Lnet::by(program, Way::ThroughRouter)), present(Lnet::new(program))];
+        vec![present(Lnet::by(program, PathKind::ThroughRouter)), present(Lnet::new(program))];
     entrants.extend(RELAYS.map(present));
     entrants.extend([Mode::Polled, Mode::Acknowledged].map(present));
     let options = Options { repeat_limit: options.repeat_limit.min(REPEAT_LIMIT), ..options.clone() };

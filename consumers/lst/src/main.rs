@@ -5,7 +5,7 @@ use lnet_dlc::runtime_dir::RuntimeDir;
 use lst::cli::Globals;
 use lst::console::Consoles;
 use lst::local::LocalConsoles;
-use lst::run::{self, End, Surroundings};
+use lst::run::{self, End, RunContext};
 use lst::{generate, resident, shell};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ fn start() -> io::Result<u8> {
     let consoles = |node: Option<String>| -> Box<dyn Consoles> {
         Box::new(LocalConsoles::new(RuntimeDir::from_env(), node.or_else(|| of_node.clone())))
     };
-    let mut surroundings = Surroundings {
+    let mut run_context = RunContext {
         consoles: &consoles,
         key: named("LST_SESSION"),
         features: named("LST_FEATURES"),
@@ -48,14 +48,14 @@ fn start() -> io::Result<u8> {
     if let Ok((globals, rest)) = Globals::take(&words)
         && rest.is_empty()
     {
-        surroundings.globals = globals;
+        run_context.globals = globals;
         let exit = match io::stdin().is_terminal() {
-            true => shell::interactive(&surroundings)?,
-            false => shell::piped(io::stdin().lock(), &surroundings, &mut io::stdout(), &mut io::stderr())?,
+            true => shell::interactive(&run_context)?,
+            false => shell::piped(io::stdin().lock(), &run_context, &mut io::stdout(), &mut io::stderr())?,
         };
         return Ok(exit.code());
     }
-    match run::line(&words, &surroundings, &mut io::stdout(), &mut io::stderr())? {
+    match run::line(&words, &run_context, &mut io::stdout(), &mut io::stderr())? {
         End::Done(exit) => Ok(exit.code()),
         End::Shell => Ok(0),
     }

@@ -9,7 +9,7 @@ use lnet_command_line::{refusal, text};
 use std::io::{self, Write};
 
 /// The context that all lines of a run share.
-pub struct Surroundings<'a> {
+pub struct RunContext<'a> {
     /// Makes the consoles for commands, from the name behind `--node`.
     pub consoles: &'a dyn Fn(Option<String>) -> Box<dyn Consoles>,
     /// The value of LST_SESSION.
@@ -34,7 +34,7 @@ pub enum End {
 /// Carries out one line.
 pub fn line(
     words: &[String],
-    surroundings: &Surroundings<'_>,
+    run_context: &RunContext<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<End> {
@@ -64,17 +64,17 @@ pub fn line(
         Command::Exit | Command::Quit => Ok(End::Shell),
         Command::Help { command } => help(&mut definition, command.as_deref(), out, err),
         command => {
-            let node = said.node.or_else(|| surroundings.globals.node.clone());
-            let format = said.format.or(surroundings.globals.format).unwrap_or(Format::Text);
-            let mut consoles = (surroundings.consoles)(node);
+            let node = said.node.or_else(|| run_context.globals.node.clone());
+            let format = said.format.or(run_context.globals.format).unwrap_or(Format::Text);
+            let mut consoles = (run_context.consoles)(node);
             let mut cx = Context {
                 consoles: &mut *consoles,
-                key: surroundings.key.as_deref(),
-                features: surroundings.features.as_deref(),
+                key: run_context.key.as_deref(),
+                features: run_context.features.as_deref(),
                 format,
                 out: &mut *out,
                 err: &mut *err,
-                is_terminal: surroundings.is_terminal,
+                is_terminal: run_context.is_terminal,
             };
             match commands::run(command, &mut cx) {
                 Ok(exit) => Ok(End::Done(exit)),

@@ -1,7 +1,7 @@
 //! Runs lines from a terminal or from standard input. Words are split at blanks; there is no quoting.
 
 use crate::commands::Exit;
-use crate::run::{self, End, Surroundings};
+use crate::run::{self, End, RunContext};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use std::io::{self, BufRead, Write};
@@ -9,14 +9,14 @@ use std::io::{self, BufRead, Write};
 const PROMPT: &str = "lst > ";
 
 /// Reads commands with a prompt until `exit`, `quit` or the end of the input.
-pub fn interactive(surroundings: &Surroundings<'_>) -> io::Result<Exit> {
+pub fn interactive(run_context: &RunContext<'_>) -> io::Result<Exit> {
     let mut editor = DefaultEditor::new().map_err(io::Error::other)?;
     loop {
         match editor.readline(PROMPT) {
             Ok(text) => {
                 // The terminal works without a history, too.
                 let _ = editor.add_history_entry(&text);
-                if one(&text, surroundings, &mut io::stdout(), &mut io::stderr())? == End::Shell {
+                if one(&text, run_context, &mut io::stdout(), &mut io::stderr())? == End::Shell {
                     return Ok(Exit::Success);
                 }
             }
@@ -30,13 +30,13 @@ pub fn interactive(surroundings: &Surroundings<'_>) -> io::Result<Exit> {
 /// Carries out commands, one per line; exits with the exit status of the last one.
 pub fn piped(
     input: impl BufRead,
-    surroundings: &Surroundings<'_>,
+    run_context: &RunContext<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<Exit> {
     let mut last = Exit::Success;
     for text in input.lines() {
-        match one(&text?, surroundings, out, err)? {
+        match one(&text?, run_context, out, err)? {
             End::Shell => break,
             End::Done(exit) => last = exit,
         }
@@ -46,7 +46,7 @@ pub fn piped(
 
 fn one(
     text: &str,
-    surroundings: &Surroundings<'_>,
+    run_context: &RunContext<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<End> {
@@ -54,6 +54,6 @@ fn one(
     match words.first() {
         None => Ok(End::Done(Exit::Success)),
         Some(first) if first.starts_with('#') => Ok(End::Done(Exit::Success)),
-        Some(_) => run::line(&words, surroundings, out, err),
+        Some(_) => run::line(&words, run_context, out, err),
     }
 }

@@ -5,15 +5,15 @@
 //! is LST_SESSION, which is 42 at first; `! features N` is LST_FEATURES.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
-#[path = "../../selftest/tests/console/desk.rs"]
-mod desk;
+#[path = "../../selftest/tests/console/console_rig.rs"]
+mod console_rig;
 
-use desk::{Desk, Mood};
+use console_rig::{ConsoleRig, NodeBehaviour};
 use lnet_selftest::console::call::Call;
 use lnet_selftest::console::{Counters, Refusal, Response};
 use lst::cli::Globals;
 use lst::console::{CallError, Consoles};
-use lst::run::{self, End, Surroundings};
+use lst::run::{self, End, RunContext};
 use lst::shell;
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ use std::time::Duration;
 const NODES: [&str; 4] = ["10.99.0.11@tcp", "10.99.0.12@tcp", "10.99.0.13@tcp", "10.99.0.14@tcp"];
 
 /// The console of a transcript; without one until a session is made.
-struct InMemory(Rc<RefCell<Desk>>);
+struct InMemory(Rc<RefCell<ConsoleRig>>);
 
 impl Consoles for InMemory {
     fn call(&mut self, call: &Call) -> Result<Response, CallError> {
@@ -43,7 +43,7 @@ impl Consoles for InMemory {
 }
 
 struct Player {
-    desk: Rc<RefCell<Desk>>,
+    console_rig: Rc<RefCell<ConsoleRig>>,
     key: Option<String>,
     features: Option<String>,
 }
@@ -72,8 +72,8 @@ fn difference(path: &Path, expected: &str, actual: &str) -> String {
 
 /// Returns the transcript with the current output of its commands. Comments and commands are kept.
 fn play(transcript: &str) -> String {
-    let desk = Rc::new(RefCell::new(Desk::new(&NODES)));
-    let mut player = Player { desk, key: Some("42".to_owned()), features: None };
+    let console_rig = Rc::new(RefCell::new(ConsoleRig::new(&NODES)));
+    let mut player = Player { console_rig, key: Some("42".to_owned()), features: None };
     let mut text = String::new();
     for line in transcript.lines() {
         if line.starts_with("## ") {
@@ -99,16 +99,16 @@ impl Player {
         match what {
             "key" => return self.key = given,
             "features" => return self.features = given,
-            "pass" => return self.desk.borrow_mut().pass(Duration::from_secs(of.parse().unwrap())),
+            "pass" => return self.console_rig.borrow_mut().pass(Duration::from_secs(of.parse().unwrap())),
             _ => {}
         }
-        let mut desk = self.desk.borrow_mut();
-        let node = desk.node(of);
+        let mut console_rig = self.console_rig.borrow_mut();
+        let node = console_rig.node(of);
         match what {
-            "fine" => node.is = Mood::Fine,
-            "unresponsive" => node.is = Mood::Unresponsive,
-            "unreachable" => node.is = Mood::Failing(libc::EHOSTUNREACH),
-            "refusing" => node.is = Mood::Refusing(libc::EINVAL.unsigned_abs()),
+            "fine" => node.is = NodeBehaviour::Fine,
+            "unresponsive" => node.is = NodeBehaviour::Unresponsive,
+            "unreachable" => node.is = NodeBehaviour::Failing(libc::EHOSTUNREACH),
+            "refusing" => node.is = NodeBehaviour::Refusing(libc::EINVAL.unsigned_abs()),
             "old" => node.features = 0,
             "busy" => node.occupy("other"),
             "left" => node.session = None,
@@ -119,8 +119,8 @@ impl Player {
 
     /// Carries out a command, whose words are separated by blanks; `< FILE` is standard input.
     fn carry_out(&self, command: &str) -> String {
-        let consoles = |_| -> Box<dyn Consoles> { Box::new(InMemory(Rc::clone(&self.desk))) };
-        let surroundings = Surroundings {
+        let consoles = |_| -> Box<dyn Consoles> { Box::new(InMemory(Rc::clone(&self.console_rig))) };
+        let run_context = RunContext {
             consoles: &consoles,
             key: self.key.clone(),
             features: self.features.clone(),
@@ -131,11 +131,11 @@ impl Player {
         let exit = match command.split_once(" < ") {
             Some((_, file)) => {
                 let script = fs::read(file).unwrap();
-                shell::piped(script.as_slice(), &surroundings, &mut out, &mut err).unwrap()
+                shell::piped(script.as_slice(), &run_context, &mut out, &mut err).unwrap()
             }
             None => {
                 let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-                match run::line(&words, &surroundings, &mut out, &mut err).unwrap() {
+                match run::line(&words, &run_context, &mut out, &mut err).unwrap() {
                     End::Done(exit) => exit,
                     End::Shell => panic!("the shell's"),
                 }

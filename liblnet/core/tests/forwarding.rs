@@ -15,7 +15,7 @@ use log::Level;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
-use support::said::{listen, said};
+use support::log_recorder::{listen, said};
 use support::{BITS, FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
 
 /// A NID on `tcp1`, the net that the node is on beside `tcp`.

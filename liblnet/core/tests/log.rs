@@ -13,7 +13,7 @@ use lnet_wire::{Body, Header, Nid, Pid};
 use log::Level;
 use std::sync::Arc;
 use std::time::Duration;
-use support::said::{listen, said};
+use support::log_recorder::{listen, said};
 use support::{FakeDriver, OnSend, Rig, header_from, nid, not_sent, put_body};
 
 /// A node on which these NIDs fail, and a multi-rail peer.

@@ -67,7 +67,7 @@ impl Client {
                 (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
                     match self.start(*all) {
                         // There was a daemon, which has ended in the meantime.
-                        Err(failure) if failure.errno == Errno::Exists && tries < TRIES => {
+                        Err(failure) if failure.errno == Errno::Exists && tries < MAX_ATTEMPTS => {
                             tries += 1;
                             continue;
                         }
@@ -87,7 +87,7 @@ impl Client {
             match link.exchange(&bytes, timeout_of(request)) {
                 Ok(response) => return Ok(self.keep(link, request, response)),
                 // The node is shutting down; the next attempt finds no node, or another one.
-                Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
+                Err(lost) if lost.nothing_happened(request) && tries < MAX_ATTEMPTS => {}
                 Err(lost) => return Err(lost.into()),
             }
         }
@@ -135,7 +135,7 @@ impl Client {
             return match self.open(name.clone()) {
                 Ok(link) => Ok(link),
                 Err(Closed::Forbidden) => Err(forbidden(&[name])),
-                Err(Closed::Gone) => Err(self.nobody(Some(&name))),
+                Err(Closed::NoListener) => Err(self.nobody(Some(&name))),
                 Err(Closed::Failed(error)) => Err(failed(&name, &error)),
             };
         }
@@ -148,7 +148,7 @@ impl Client {
             match self.open(name.clone()) {
                 Ok(link) => open.push(link),
                 Err(Closed::Forbidden) => closed.push(name),
-                Err(Closed::Gone) => {}
+                Err(Closed::NoListener) => {}
                 Err(Closed::Failed(error)) => broken = Some(failed(&name, &error)),
             }
         }
@@ -156,7 +156,7 @@ impl Client {
         match choose(&names) {
             Choice::Take(index) => Ok(open.swap_remove(index)),
             Choice::Several(text) => Err(Failure::new(Errno::NotUnique, text)),
-            Choice::Nobody => Err(match (closed.as_slice(), broken) {
+            Choice::NoNode => Err(match (closed.as_slice(), broken) {
                 (_, Some(failure)) => failure,
                 ([], None) => self.nobody(None),
                 (names, None) => forbidden(names),
@@ -201,7 +201,7 @@ impl Backend for Client {
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
     Take(usize),
-    Nobody,
+    NoNode,
     /// Several nodes run; the text of the error.
     Several(String),
 }
@@ -209,7 +209,7 @@ enum Choice {
 fn choose(names: &[NodeName]) -> Choice {
     let daemon = NodeName::lnetd();
     match names {
-        [] => Choice::Nobody,
+        [] => Choice::NoNode,
         [_] => Choice::Take(0),
         _ => match names.iter().position(|name| *name == daemon) {
             Some(index) => Choice::Take(index),
@@ -247,14 +247,14 @@ impl Failure {
 /// The reason why a socket cannot be connected to.
 enum Closed {
     /// No process listens on the socket.
-    Gone,
+    NoListener,
     Forbidden,
     Failed(io::Error),
 }
 
 fn open_socket(path: &Path) -> Result<UnixStream, Closed> {
     connect(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Closed::Gone,
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Closed::NoListener,
         io::ErrorKind::PermissionDenied => Closed::Forbidden,
         _ => Closed::Failed(error),
     })
@@ -269,10 +269,10 @@ struct Link {
 }
 
 /// The number of attempts of a request whose node ends before it replies.
-const TRIES: u32 = 8;
+const MAX_ATTEMPTS: u32 = 8;
 
 /// A connection that failed.
-enum Lost {
+enum RequestFailure {
     /// The request was not sent.
     NotSent(io::Error),
     /// The connection ended, or the reply cannot be read. The request may have been carried out.
@@ -294,7 +294,7 @@ fn timeout_of(request: &Request) -> Option<Duration> {
     }
 }
 
-impl Lost {
+impl RequestFailure {
     /// Whether the request may be sent again: it was not carried out, or carrying it out twice has the same effect.
     fn nothing_happened(&self, request: &Request) -> bool {
         let harmless =
@@ -307,20 +307,22 @@ impl Lost {
     }
 }
 
-impl From<Lost> for Failure {
-    fn from(lost: Lost) -> Self {
+impl From<RequestFailure> for Failure {
+    fn from(lost: RequestFailure) -> Self {
         match lost {
-            Lost::NotSent(error) => Self::new((&error).into(), format!("the node does not listen: {error}")),
-            Lost::Hung(name) => {
+            RequestFailure::NotSent(error) => {
+                Self::new((&error).into(), format!("the node does not listen: {error}"))
+            }
+            RequestFailure::Hung(name) => {
                 let text =
                     format!("node {name} is running and does not answer: it hangs, or is stopped (SIGSTOP)");
                 Self::new(Errno::TimedOut, text)
             }
-            Lost::NoReply(FrameError::Io(error)) => {
+            RequestFailure::NoReply(FrameError::Io(error)) => {
                 let text = format!("the node gave no answer; it may have ended: {error}");
                 Self::new(Errno::ConnectionReset, text)
             }
-            Lost::NoReply(error) => {
+            RequestFailure::NoReply(error) => {
                 Self::new(error.errno(), format!("the node's answer cannot be read: {error}"))
             }
         }
@@ -336,22 +338,22 @@ impl Link {
         &self,
         request: &[u8],
         timeout: Option<Duration>,
-    ) -> Result<Result<Reply, RequestError>, Lost> {
-        self.stream.set_read_timeout(timeout).map_err(Lost::NotSent)?;
+    ) -> Result<Result<Reply, RequestError>, RequestFailure> {
+        self.stream.set_read_timeout(timeout).map_err(RequestFailure::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
         // A client that is rejected finds the reason in the bytes that the node wrote before it closed the connection.
         let body = match (frame::read(&mut &self.stream, frame::MAX_REPLY), sent) {
             (Ok(Some(body)), _) => body,
-            (_, Err(error)) => return Err(Lost::NotSent(error)),
+            (_, Err(error)) => return Err(RequestFailure::NotSent(error)),
             (Ok(None), Ok(())) => {
-                return Err(Lost::NoReply(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
+                return Err(RequestFailure::NoReply(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
             }
             (Err(FrameError::Io(error)), Ok(())) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(Lost::Hung(self.name.clone()));
+                return Err(RequestFailure::Hung(self.name.clone()));
             }
-            (Err(error), Ok(())) => return Err(Lost::NoReply(error)),
+            (Err(error), Ok(())) => return Err(RequestFailure::NoReply(error)),
         };
-        frame::decode_reply(&body).map_err(Lost::NoReply)
+        frame::decode_reply(&body).map_err(RequestFailure::NoReply)
     }
 }
 
@@ -375,14 +377,14 @@ mod tests {
         let link = Link { stream: mine, name: "7".parse().unwrap(), read_only: false };
         let request = frame::encode_request(&Request::GetNode).unwrap();
         let lost = link.exchange(&request, Some(Duration::from_millis(1)));
-        let Err(Lost::Hung(name)) = lost else { panic!("an answer from nobody") };
-        assert_eq!(Failure::from(Lost::Hung(name)).errno, Errno::TimedOut);
+        let Err(RequestFailure::Hung(name)) = lost else { panic!("an answer from nobody") };
+        assert_eq!(Failure::from(RequestFailure::Hung(name)).errno, Errno::TimedOut);
         drop(theirs);
     }
 
     #[test]
     fn without_a_name_the_only_node_or_lnetd_is_used() {
-        assert_eq!(choose(&[]), Choice::Nobody);
+        assert_eq!(choose(&[]), Choice::NoNode);
         assert_eq!(choose(&names(&["7"])), Choice::Take(0));
         assert_eq!(choose(&names(&["7", "lnetd", "z"])), Choice::Take(1));
         let text = "several nodes: 7, 8; choose with --node".to_owned();

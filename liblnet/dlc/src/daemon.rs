@@ -158,7 +158,7 @@ impl NotifySocket {
     }
 
     fn await_ready(&self, child: &mut Child) -> Result<(), StartError> {
-        let (mut heard, deadline) = (Heard::default(), Instant::now() + START_TIMEOUT);
+        let (mut heard, deadline) = (Notifications::default(), Instant::now() + START_TIMEOUT);
         let mut buffer = [0; 4096];
         while Instant::now() < deadline {
             // Checked first: a report from before the end of the daemon is still in the socket.
@@ -193,13 +193,13 @@ impl Drop for NotifySocket {
 
 /// The state that a starting daemon has reported so far over its notification socket.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Heard {
+struct Notifications {
     ready: bool,
     status: Option<String>,
     errno: Option<Errno>,
 }
 
-impl Heard {
+impl Notifications {
     fn add(&mut self, message: &[u8]) {
         for line in String::from_utf8_lossy(message).lines() {
             match line.split_once('=') {
@@ -226,13 +226,13 @@ mod tests {
 
     #[test]
     fn the_daemons_status_messages_are_read_and_other_output_is_ignored() {
-        let mut heard = Heard::default();
+        let mut heard = Notifications::default();
         heard.add(b"MAINPID=7\nSTATUS=starting");
         assert!(!heard.ready);
         heard.add(b"STATUS=no net tcp7\nERRNO=19\n\xff");
         assert_eq!(heard.errno, Some(Errno::NoDevice));
         assert_eq!(heard.failure(String::new()).to_string(), "cannot start lnetd: no net tcp7");
-        let mut heard = Heard::default();
+        let mut heard = Notifications::default();
         heard.add(b"READY=1");
         assert!(heard.ready);
     }

@@ -29,14 +29,14 @@ pub struct Network {
 #[error("{what}, at byte {at}")]
 pub struct NetworksError {
     /// The error.
-    pub what: Wrong,
+    pub what: NetworksErrorCause,
     /// The byte of the string at which it is, from 0.
     pub at: usize,
 }
 
 /// The ways in which a `networks` string can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Wrong {
+pub enum NetworksErrorCause {
     /// A text that is not the name of a net.
     #[error("`{0}` is no net")]
     NotANet(String),
@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Result<Vec<Network>, NetworksError> {
         match scanner.peek() {
             Some(',') => scanner.step(),
             None => break,
-            Some(_) => return Err(scanner.error(Wrong::CommaExpected)),
+            Some(_) => return Err(scanner.error(NetworksErrorCause::CommaExpected)),
         }
         scanner.skip_blanks();
     }
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
         let start = *self;
         let network = self.network()?;
         if networks.iter().any(|known| known.net == network.net) {
-            return Err(start.error(Wrong::Twice(network.net.to_string())));
+            return Err(start.error(NetworksErrorCause::Twice(network.net.to_string())));
         }
         if network.net != NetId::LOOPBACK {
             networks.push(network);
@@ -107,7 +107,7 @@ impl<'a> Scanner<'a> {
     fn network(&mut self) -> Result<Network, NetworksError> {
         let start = *self;
         let name = self.take(self.find(|letter| "(,[".contains(letter) || letter.is_whitespace()));
-        let net = name.parse().map_err(|_| start.error(Wrong::NotANet(name.to_owned())))?;
+        let net = name.parse().map_err(|_| start.error(NetworksErrorCause::NotANet(name.to_owned())))?;
         let mut interfaces = Vec::new();
         if self.peek() == Some('(') {
             let open = *self;
@@ -118,7 +118,7 @@ impl<'a> Scanner<'a> {
                 match self.peek() {
                     Some(',') => {}
                     Some(')') => break,
-                    _ => return Err(open.error(Wrong::Unclosed)),
+                    _ => return Err(open.error(NetworksErrorCause::Unclosed)),
                 }
             }
             self.step();
@@ -141,18 +141,18 @@ impl<'a> Scanner<'a> {
         InterfaceSpec::parse(text).map_err(|error| match error {
             InterfaceError::Cpts(_, error) => {
                 let bracket = text.find('[').unwrap_or_default();
-                Self::new(start.rest.from(bracket + error.at)).error(Wrong::Cpts(error.problem))
+                Self::new(start.rest.from(bracket + error.at)).error(NetworksErrorCause::Cpts(error.problem))
             }
-            error => start.error(Wrong::Interface(error)),
+            error => start.error(NetworksErrorCause::Interface(error)),
         })
     }
 
     fn cpts(&mut self) -> Result<CptList, NetworksError> {
         let start = *self;
         let end = self.rest.text.find(']').map(|close| close + 1);
-        let text = self.take(end.ok_or_else(|| start.error(Wrong::Cpts(Problem::Bracket)))?);
+        let text = self.take(end.ok_or_else(|| start.error(NetworksErrorCause::Cpts(Problem::Bracket)))?);
         text.parse().map_err(|error: lnet_wire::TextError| {
-            Self::new(start.rest.from(error.at)).error(Wrong::Cpts(error.problem))
+            Self::new(start.rest.from(error.at)).error(NetworksErrorCause::Cpts(error.problem))
         })
     }
 
@@ -180,7 +180,7 @@ impl<'a> Scanner<'a> {
         self.rest.text.chars().next()
     }
 
-    pub(crate) const fn error(&self, what: Wrong) -> NetworksError {
+    pub(crate) const fn error(&self, what: NetworksErrorCause) -> NetworksError {
         NetworksError { what, at: self.rest.at }
     }
 }
@@ -254,23 +254,23 @@ mod tests {
 
     #[test]
     fn invalid_networks_strings_name_the_position_of_the_error() {
-        let nameless = || Wrong::Interface(InterfaceError::Nameless);
+        let nameless = || NetworksErrorCause::Interface(InterfaceError::Nameless);
         let table = [
-            ("tpc(eth0)", 0, Wrong::NotANet("tpc".into())),
-            (",tcp", 0, Wrong::NotANet(String::new())),
-            ("tcp(eth0", 3, Wrong::Unclosed),
-            ("tcp(eth0(x))", 3, Wrong::Unclosed),
+            ("tpc(eth0)", 0, NetworksErrorCause::NotANet("tpc".into())),
+            (",tcp", 0, NetworksErrorCause::NotANet(String::new())),
+            ("tcp(eth0", 3, NetworksErrorCause::Unclosed),
+            ("tcp(eth0(x))", 3, NetworksErrorCause::Unclosed),
             ("tcp()", 4, nameless()),
             ("tcp(eth0,)", 9, nameless()),
             ("tcp([0])", 4, nameless()),
-            ("tcp(eth0) tcp1", 10, Wrong::CommaExpected),
-            ("tcp(eth0)[0]1", 12, Wrong::CommaExpected),
-            ("tcp(eth0[0", 4, Wrong::Interface(InterfaceError::Bracket("eth0[0".into()))),
-            ("tcp(eth0[0]x)", 4, Wrong::Interface(InterfaceError::Bracket("eth0[0]x".into()))),
-            ("tcp(eth0[0,x])", 11, Wrong::Cpts(Problem::NotANumber)),
-            ("tcp(eth0)[0", 9, Wrong::Cpts(Problem::Bracket)),
-            ("tcp(eth0)[0,]", 12, Wrong::Cpts(Problem::NotANumber)),
-            ("tcp,tcp0(eth0)", 4, Wrong::Twice("tcp".into())),
+            ("tcp(eth0) tcp1", 10, NetworksErrorCause::CommaExpected),
+            ("tcp(eth0)[0]1", 12, NetworksErrorCause::CommaExpected),
+            ("tcp(eth0[0", 4, NetworksErrorCause::Interface(InterfaceError::Bracket("eth0[0".into()))),
+            ("tcp(eth0[0]x)", 4, NetworksErrorCause::Interface(InterfaceError::Bracket("eth0[0]x".into()))),
+            ("tcp(eth0[0,x])", 11, NetworksErrorCause::Cpts(Problem::NotANumber)),
+            ("tcp(eth0)[0", 9, NetworksErrorCause::Cpts(Problem::Bracket)),
+            ("tcp(eth0)[0,]", 12, NetworksErrorCause::Cpts(Problem::NotANumber)),
+            ("tcp,tcp0(eth0)", 4, NetworksErrorCause::Twice("tcp".into())),
         ];
         for (text, at, what) in table {
             assert_eq!(parse(text), Err(NetworksError { what, at }), "{text}");

@@ -22,14 +22,14 @@ const SENSITIVITY: u32 = 1;
 #[error("{what}, at byte {at}")]
 pub struct RoutesError {
     /// The error.
-    pub what: Wrong,
+    pub what: RoutesErrorCause,
     /// The byte of the string at which it is, from 0.
     pub at: usize,
 }
 
 /// The ways in which a `routes` string can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Wrong {
+pub enum RoutesErrorCause {
     /// A text that is not the name of a net.
     #[error("`{0}` is no net")]
     NotANet(String),
@@ -65,7 +65,7 @@ pub fn parse(text: &str) -> Result<Vec<AddRoute>, RoutesError> {
     for entry in entries(text) {
         let (nets, ways) = if entry.text.contains('{') { braces(entry)? } else { words(entry)? };
         if nets.len().saturating_mul(ways.len()).saturating_add(routes.len()) > MAX_ROUTES {
-            return Err(error(entry, Wrong::TooMany));
+            return Err(error(entry, RoutesErrorCause::TooMany));
         }
         for net in nets {
             routes.extend(ways.iter().map(|way| AddRoute {
@@ -81,14 +81,14 @@ pub fn parse(text: &str) -> Result<Vec<AddRoute>, RoutesError> {
 }
 
 /// A gateway to a net, with the number of hops and the priority.
-struct Way {
+struct Gateway {
     gateway: Nid,
     hops: Option<u32>,
     priority: u32,
 }
 
 /// Reads an entry `NET [HOPS] GATEWAY[:PRIORITY]...`: its nets, and the ways to them.
-fn words(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Way>), RoutesError> {
+fn words(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Gateway>), RoutesError> {
     let mut words = entry.words().peekable();
     let nets = words.next().map_or(Ok(Vec::new()), nets)?;
     let is_number = |word: &Piece<'_>| word.text.bytes().all(|byte| byte.is_ascii_digit());
@@ -97,42 +97,42 @@ fn words(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Way>), RoutesError> {
     for word in words {
         let (nids, priority) = split_priority(word);
         let priority = priority.map_or(Ok(0), self::priority)?;
-        ways.extend(gateways(nids)?.into_iter().map(|gateway| Way { gateway, hops, priority }));
+        ways.extend(gateways(nids)?.into_iter().map(|gateway| Gateway { gateway, hops, priority }));
         if ways.len() > MAX_ROUTES {
-            return Err(error(word, Wrong::TooMany));
+            return Err(error(word, RoutesErrorCause::TooMany));
         }
     }
     if ways.is_empty() {
-        return Err(error(entry.from(entry.text.len()), Wrong::NoGateway));
+        return Err(error(entry.from(entry.text.len()), RoutesErrorCause::NoGateway));
     }
     Ok((nets, ways))
 }
 
 /// Reads an entry `NET: { gateway: NID [, hop: N] [, priority: N] }`: its nets, and the ways to them.
-fn braces(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Way>), RoutesError> {
-    let wrong = || error(entry, Wrong::Braces);
+fn braces(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Gateway>), RoutesError> {
+    let wrong = || error(entry, RoutesErrorCause::Braces);
     let (head, rest) = entry.text.split_once('{').ok_or_else(wrong)?;
     let net = head.trim_end().strip_suffix(':').ok_or_else(wrong)?;
     let body = Piece { at: entry.at + head.len() + 1, text: rest.strip_suffix('}').ok_or_else(wrong)? };
     let (mut gateway, mut hop, mut priority) = (None, None, None);
     for item in body.items() {
-        let (key, value) = item.text.split_once(':').ok_or_else(|| error(item, Wrong::Braces))?;
+        let (key, value) = item.text.split_once(':').ok_or_else(|| error(item, RoutesErrorCause::Braces))?;
         let place = match key.trim_end() {
             "gateway" => &mut gateway,
             "hop" => &mut hop,
             "priority" => &mut priority,
-            other => return Err(error(item, Wrong::Key(other.to_owned()))),
+            other => return Err(error(item, RoutesErrorCause::Key(other.to_owned()))),
         };
         let value = Piece { at: item.at + key.len() + 1, text: value }.trimmed();
         if place.replace(value).is_some() {
-            return Err(error(item, Wrong::Key(key.trim_end().to_owned())));
+            return Err(error(item, RoutesErrorCause::Key(key.trim_end().to_owned())));
         }
     }
     let hops = hop.map(hops).transpose()?;
     let priority = priority.map_or(Ok(0), self::priority)?;
-    let gateways = gateways(gateway.ok_or_else(|| error(body, Wrong::NoGateway))?)?;
+    let gateways = gateways(gateway.ok_or_else(|| error(body, RoutesErrorCause::NoGateway))?)?;
     let nets = nets(Piece { at: entry.at, text: net.trim_end() })?;
-    Ok((nets, gateways.into_iter().map(|gateway| Way { gateway, hops, priority }).collect()))
+    Ok((nets, gateways.into_iter().map(|gateway| Gateway { gateway, hops, priority }).collect()))
 }
 
 /// Splits `10.0.0.1@tcp:2` into NID and priority. The colons of an IPv6 address are before the `@`; without an
@@ -152,22 +152,22 @@ fn split_priority(word: Piece<'_>) -> (Piece<'_>, Option<Piece<'_>>) {
 }
 
 fn nets(piece: Piece<'_>) -> Result<Vec<NetId>, RoutesError> {
-    expanded(piece, |text| Wrong::NotANet(text.to_owned()))
+    expanded(piece, |text| RoutesErrorCause::NotANet(text.to_owned()))
 }
 
 fn gateways(piece: Piece<'_>) -> Result<Vec<Nid>, RoutesError> {
-    expanded(piece, |text| Wrong::NotANid(text.to_owned()))
+    expanded(piece, |text| RoutesErrorCause::NotANid(text.to_owned()))
 }
 
 fn hops(piece: Piece<'_>) -> Result<u32, RoutesError> {
     let hops = number(piece).filter(|hops| (1..=255).contains(hops));
-    hops.ok_or_else(|| error(piece, Wrong::Hops(piece.text.to_owned())))
+    hops.ok_or_else(|| error(piece, RoutesErrorCause::Hops(piece.text.to_owned())))
 }
 
 fn priority(piece: Piece<'_>) -> Result<u32, RoutesError> {
     // DLC's own numbers are signed.
     let priority = number(piece).filter(|priority| i32::try_from(*priority).is_ok());
-    priority.ok_or_else(|| error(piece, Wrong::Priority(piece.text.to_owned())))
+    priority.ok_or_else(|| error(piece, RoutesErrorCause::Priority(piece.text.to_owned())))
 }
 
 fn number(piece: Piece<'_>) -> Option<u32> {
@@ -176,7 +176,10 @@ fn number(piece: Piece<'_>) -> Option<u32> {
 }
 
 /// Expands the brackets in a text and reads each result as a `T`.
-fn expanded<T: FromStr>(piece: Piece<'_>, wrong: impl Fn(&str) -> Wrong) -> Result<Vec<T>, RoutesError> {
+fn expanded<T: FromStr>(
+    piece: Piece<'_>,
+    wrong: impl Fn(&str) -> RoutesErrorCause,
+) -> Result<Vec<T>, RoutesError> {
     let read = |text: &String| text.parse().map_err(|_| error(piece, wrong(text)));
     expand(piece)?.iter().map(read).collect()
 }
@@ -188,18 +191,18 @@ fn expand(piece: Piece<'_>) -> Result<Vec<String>, RoutesError> {
     while let Some(open) = rest.text.find('[') {
         let (before, bracket) = (rest.text.get(..open).unwrap_or_default(), rest.from(open));
         let Some(close) = bracket.text.find(']') else {
-            return Err(error(bracket, Wrong::Brackets(Problem::Bracket)));
+            return Err(error(bracket, RoutesErrorCause::Brackets(Problem::Bracket)));
         };
         let list = bracket.text.get(..=close).unwrap_or_default();
         let numbers = Expression::parse(list, 0..=u32::MAX)
-            .map_err(|e| error(bracket.from(e.at), Wrong::Brackets(e.problem)))?
+            .map_err(|e| error(bracket.from(e.at), RoutesErrorCause::Brackets(e.problem)))?
             .values(MAX_ROUTES)
-            .map_err(|_| error(bracket, Wrong::TooMany))?;
+            .map_err(|_| error(bracket, RoutesErrorCause::TooMany))?;
         if numbers.is_empty() {
-            return Err(error(bracket, Wrong::Brackets(Problem::Empty)));
+            return Err(error(bracket, RoutesErrorCause::Brackets(Problem::Empty)));
         }
         if numbers.len().saturating_mul(texts.len()) > MAX_ROUTES {
-            return Err(error(bracket, Wrong::TooMany));
+            return Err(error(bracket, RoutesErrorCause::TooMany));
         }
         texts = texts
             .iter()
@@ -211,7 +214,7 @@ fn expand(piece: Piece<'_>) -> Result<Vec<String>, RoutesError> {
     Ok(texts)
 }
 
-const fn error(place: Piece<'_>, what: Wrong) -> RoutesError {
+const fn error(place: Piece<'_>, what: RoutesErrorCause) -> RoutesError {
     RoutesError { what, at: place.at }
 }
 
@@ -272,33 +275,33 @@ mod tests {
 
     #[test]
     fn errors_name_their_position() {
-        let not_a_net = |text: &str| Wrong::NotANet(text.into());
-        let not_a_nid = |text: &str| Wrong::NotANid(text.into());
+        let not_a_net = |text: &str| RoutesErrorCause::NotANet(text.into());
+        let not_a_nid = |text: &str| RoutesErrorCause::NotANid(text.into());
         let table = [
-            ("tcp1", 4, Wrong::NoGateway),
-            ("tcp1 2 ", 6, Wrong::NoGateway),
+            ("tcp1", 4, RoutesErrorCause::NoGateway),
+            ("tcp1 2 ", 6, RoutesErrorCause::NoGateway),
             ("tpc1 10.0.0.1@tcp", 0, not_a_net("tpc1")),
             ("tcp1 10.0.0.1@tcp; tcp[65535-65536] 10.0.0.1@tcp", 19, not_a_net("tcp65536")),
             ("tcp1 10.0.0@tcp", 5, not_a_nid("10.0.0@tcp")),
             ("tcp1 10.0.0.[255-256]@tcp", 5, not_a_nid("10.0.0.256@tcp")),
             ("tcp1 1 2 10.0.0.1@tcp", 7, not_a_nid("2")),
-            ("tcp1 0 10.0.0.1@tcp", 5, Wrong::Hops("0".into())),
-            ("tcp1 256 10.0.0.1@tcp", 5, Wrong::Hops("256".into())),
-            ("tcp1 10.0.0.1@tcp:x", 18, Wrong::Priority("x".into())),
-            ("tcp1 10.0.0.1@tcp:2147483648", 18, Wrong::Priority("2147483648".into())),
-            ("tcp1 10.0.0.[1@tcp", 12, Wrong::Brackets(Problem::Bracket)),
-            ("tcp1 10.0.0.[1,x]@tcp", 15, Wrong::Brackets(Problem::NotANumber)),
-            ("tcp1 10.0.0.[3-1]@tcp", 12, Wrong::Brackets(Problem::Empty)),
-            ("tcp1 10.0.[0-255].[0-255]@tcp", 18, Wrong::TooMany),
-            ("tcp1 10.0.0.[0-4294967295]@tcp", 12, Wrong::TooMany),
-            ("tcp[1-100] 10.0.0.[1-100]@tcp", 0, Wrong::TooMany),
-            ("tcp1 { gateway: 10.0.0.1@tcp }", 0, Wrong::Braces),
-            ("tcp1: { gateway: 10.0.0.1@tcp", 0, Wrong::Braces),
-            ("tcp1: { 10.0.0.1@tcp }", 8, Wrong::Braces),
-            ("tcp1: { hop: 1 }", 7, Wrong::NoGateway),
-            ("tcp1: { gateway: 10.0.0.1@tcp, hops: 1 }", 31, Wrong::Key("hops".into())),
-            ("tcp1: { hop: 1, hop: 1 }", 16, Wrong::Key("hop".into())),
-            ("tcp1: { gateway: 10.0.0.1@tcp, hop: }", 35, Wrong::Hops(String::new())),
+            ("tcp1 0 10.0.0.1@tcp", 5, RoutesErrorCause::Hops("0".into())),
+            ("tcp1 256 10.0.0.1@tcp", 5, RoutesErrorCause::Hops("256".into())),
+            ("tcp1 10.0.0.1@tcp:x", 18, RoutesErrorCause::Priority("x".into())),
+            ("tcp1 10.0.0.1@tcp:2147483648", 18, RoutesErrorCause::Priority("2147483648".into())),
+            ("tcp1 10.0.0.[1@tcp", 12, RoutesErrorCause::Brackets(Problem::Bracket)),
+            ("tcp1 10.0.0.[1,x]@tcp", 15, RoutesErrorCause::Brackets(Problem::NotANumber)),
+            ("tcp1 10.0.0.[3-1]@tcp", 12, RoutesErrorCause::Brackets(Problem::Empty)),
+            ("tcp1 10.0.[0-255].[0-255]@tcp", 18, RoutesErrorCause::TooMany),
+            ("tcp1 10.0.0.[0-4294967295]@tcp", 12, RoutesErrorCause::TooMany),
+            ("tcp[1-100] 10.0.0.[1-100]@tcp", 0, RoutesErrorCause::TooMany),
+            ("tcp1 { gateway: 10.0.0.1@tcp }", 0, RoutesErrorCause::Braces),
+            ("tcp1: { gateway: 10.0.0.1@tcp", 0, RoutesErrorCause::Braces),
+            ("tcp1: { 10.0.0.1@tcp }", 8, RoutesErrorCause::Braces),
+            ("tcp1: { hop: 1 }", 7, RoutesErrorCause::NoGateway),
+            ("tcp1: { gateway: 10.0.0.1@tcp, hops: 1 }", 31, RoutesErrorCause::Key("hops".into())),
+            ("tcp1: { hop: 1, hop: 1 }", 16, RoutesErrorCause::Key("hop".into())),
+            ("tcp1: { gateway: 10.0.0.1@tcp, hop: }", 35, RoutesErrorCause::Hops(String::new())),
         ];
         for (text, at, what) in table {
             assert_eq!(parse(text), Err(RoutesError { what, at }), "{text}");

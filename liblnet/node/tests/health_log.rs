@@ -9,12 +9,12 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::sync::{Arc, Mutex, Once};
 
 /// The lines logged by all tests of this file.
-struct Said(Mutex<Vec<(Level, String)>>);
+struct LogRecorder(Mutex<Vec<(Level, String)>>);
 
-static SAID: Said = Said(Mutex::new(Vec::new()));
+static LOG_RECORDER: LogRecorder = LogRecorder(Mutex::new(Vec::new()));
 static LISTEN: Once = Once::new();
 
-impl Log for Said {
+impl Log for LogRecorder {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -28,7 +28,7 @@ impl Log for Said {
 
 /// Whether a line with all these words was logged as an error.
 fn was_said(words: &[&str]) -> bool {
-    let said = SAID.0.lock().unwrap();
+    let said = LOG_RECORDER.0.lock().unwrap();
     said.iter().any(|(level, line)| *level == Level::Error && words.iter().all(|word| line.contains(word)))
 }
 
@@ -39,7 +39,7 @@ fn nid(text: &str) -> Nid {
 /// A node with these interfaces of the loopback, on which no other node listens.
 fn node(interfaces: [&str; 2]) -> Arc<Node> {
     LISTEN.call_once(|| {
-        log::set_logger(&SAID).unwrap();
+        log::set_logger(&LOG_RECORDER).unwrap();
         log::set_max_level(LevelFilter::Info);
     });
     let mut config = StartConfig::default();
@@ -85,7 +85,7 @@ fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     let target = ProcessId { nid: primary, pid: Pid::LUSTRE };
     let ping = Ping { target, source: None, timeout_ms: Some(60_000), max_nids: 16 };
     assert!(backend.ask::<PingResponse>(Request::PingPeer(ping)).is_err());
-    let said = SAID.0.lock().unwrap();
+    let said = LOG_RECORDER.0.lock().unwrap();
     let lines = said.iter().filter(|(level, _)| *level == Level::Error).map(|(_, line)| line.as_str());
     let pairs: Vec<_> = lines
         .filter_map(failed_and_new_path)

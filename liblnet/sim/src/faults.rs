@@ -143,7 +143,7 @@ impl Faults {
 /// Properties of the network that are not faults.
 impl Faults {
     /// Attaches an interface to this rail.
-    pub(crate) fn hang_on(&mut self, nid: Nid, rail: Rail) {
+    pub(crate) fn attach(&mut self, nid: Nid, rail: Rail) {
         self.rails.insert(nid, rail);
     }
 

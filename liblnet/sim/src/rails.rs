@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Rails. No node is notified of a rail's faults, except by [`World::set_link_state`].
 impl World {
     /// Attaches interfaces with this NID to a rail; they are attached to none before.
-    pub fn hang_on(&mut self, nid: Nid, rail: Rail) {
-        self.network.lock().faults.hang_on(nid, rail);
+    pub fn attach(&mut self, nid: Nid, rail: Rail) {
+        self.network.lock().faults.attach(nid, rail);
     }
 
     /// The rail that an interface is attached to.

@@ -14,11 +14,11 @@ const MAX_UNANSWERED: usize = 4;
 pub struct PendingAcks {
     /// Number of pending ACKs, readable without the lock.
     count: AtomicUsize,
-    kept: Mutex<Kept>,
+    kept: Mutex<PendingBatch>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct PendingBatch {
     batch: Batch,
     /// Whether the peer is on its scheduler's list of peers with pending ACKs.
     listed: bool,
@@ -84,7 +84,7 @@ impl PendingAcks {
         self.take(&mut kept)
     }
 
-    fn take(&self, kept: &mut Kept) -> Batch {
+    fn take(&self, kept: &mut PendingBatch) -> Batch {
         self.count.store(0, Ordering::Release);
         std::mem::take(&mut kept.batch)
     }

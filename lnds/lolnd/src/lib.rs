@@ -41,7 +41,8 @@ impl LndNi for Loopback {
         };
         let header = *message.header();
         let held = OnceCell::new();
-        let hold = || Arc::clone(held.get_or_init(|| Held::new(&self.upcalls))) as Arc<dyn DeferredRx>;
+        let hold =
+            || Arc::clone(held.get_or_init(|| DeferredMessage::new(&self.upcalls))) as Arc<dyn DeferredRx>;
         let action = self.upcalls.receive(&ni, Nid::LOOPBACK, &header, &Provenance::default(), &hold);
         match (action, held.into_inner()) {
             (RxAction::Defer, Some(held)) => {
@@ -77,12 +78,12 @@ fn deliver(upcalls: &dyn Upcalls, sent: Pooled<OutgoingMessage>, action: RxActio
 }
 
 /// A message that waits for a buffer of this node (a lazy portal). The memory of its sender stays in use.
-struct Held {
+struct DeferredMessage {
     upcalls: Arc<dyn Upcalls>,
-    state: Mutex<HeldState>,
+    state: Mutex<DeferredState>,
 }
 
-enum HeldState {
+enum DeferredState {
     /// Neither the message nor the action is known yet.
     Empty,
     Waiting(Pooled<OutgoingMessage>),
@@ -90,19 +91,19 @@ enum HeldState {
     Decided(RxAction),
 }
 
-impl Held {
+impl DeferredMessage {
     fn new(upcalls: &Arc<dyn Upcalls>) -> Arc<Self> {
-        Arc::new(Self { upcalls: Arc::clone(upcalls), state: Mutex::new(HeldState::Empty) })
+        Arc::new(Self { upcalls: Arc::clone(upcalls), state: Mutex::new(DeferredState::Empty) })
     }
 
     fn keep(&self, message: Pooled<OutgoingMessage>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, HeldState::Empty) {
-            HeldState::Decided(action) => {
+        match std::mem::replace(&mut *state, DeferredState::Empty) {
+            DeferredState::Decided(action) => {
                 drop(state);
                 self.finish(message, action);
             }
-            _ => *state = HeldState::Waiting(message),
+            _ => *state = DeferredState::Waiting(message),
         }
     }
 
@@ -113,15 +114,15 @@ impl Held {
     }
 }
 
-impl DeferredRx for Held {
+impl DeferredRx for DeferredMessage {
     fn resume(&self, action: RxAction) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, HeldState::Empty) {
-            HeldState::Waiting(message) => {
+        match std::mem::replace(&mut *state, DeferredState::Empty) {
+            DeferredState::Waiting(message) => {
                 drop(state);
                 self.finish(message, action);
             }
-            _ => *state = HeldState::Decided(action),
+            _ => *state = DeferredState::Decided(action),
         }
     }
 }

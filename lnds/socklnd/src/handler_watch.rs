@@ -36,12 +36,12 @@ enum Finding {
 
 /// The last check of one server: see [`lnet_core::event::HandlerState::inside`].
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct LastCheck {
     inside: Option<u64>,
     replaced: bool,
 }
 
-impl Seen {
+impl LastCheck {
     /// Examines a server thread. A thread that is blocked is marked as kept, so that its handler's messages are no longer
     /// held back for it.
     fn look_at(&mut self, server: Option<&Arc<HandlerState>>) -> Finding {
@@ -101,9 +101,9 @@ pub(crate) fn run<C: Pollable>(
 ) {
     let _ = signal.thread.set(thread::current());
     let is_stopped = || schedulers.iter().any(|scheduler| scheduler.is_stopped());
-    let mut seen = vec![[Seen::default(); 2]; schedulers.len()];
+    let mut seen = vec![[LastCheck::default(); 2]; schedulers.len()];
     // Threads that have been replaced, until they end: they may have more reports for the core.
-    let mut former: Vec<(Arc<HandlerState>, Seen)> = Vec::new();
+    let mut former: Vec<(Arc<HandlerState>, LastCheck)> = Vec::new();
     let mut idle_looks = 0;
     while !is_stopped() {
         let mut is_served = false;
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_thread_that_is_inside_one_handler_at_two_looks_is_replaced_once() {
         use Finding::{Free, Inside, Kept};
-        let mut seen = Seen::default();
+        let mut seen = LastCheck::default();
         for (at, (inside, finding)) in [
             (None, Free),
             (Some(3), Inside),

@@ -13,11 +13,11 @@ use std::sync::Mutex;
 use support::*;
 
 /// A logger that keeps all lines of this process.
-struct Said(Mutex<Vec<String>>);
+struct LogRecorder(Mutex<Vec<String>>);
 
-static SAID: Said = Said(Mutex::new(Vec::new()));
+static LOG_RECORDER: LogRecorder = LogRecorder(Mutex::new(Vec::new()));
 
-impl Log for Said {
+impl Log for LogRecorder {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -45,10 +45,10 @@ fn is_debug_text(line: &str) -> bool {
 
 /// Returns the causes, in parentheses, of the lines about `about` that were logged while `happens` ran.
 fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
-    SAID.0.lock().unwrap().clear();
+    LOG_RECORDER.0.lock().unwrap().clear();
     happens();
     let about = about.to_string();
-    let said = SAID.0.lock().unwrap();
+    let said = LOG_RECORDER.0.lock().unwrap();
     assert!(!said.iter().any(|line| is_debug_text(line)), "{said:?}");
     let reason = |line: &String| {
         let (_, after) = line.split_once(&about)?;
@@ -59,7 +59,7 @@ fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
 
 #[test]
 fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
-    log::set_logger(&SAID).unwrap();
+    log::set_logger(&LOG_RECORDER).unwrap();
     log::set_max_level(LevelFilter::Debug);
 
     let (_node, low, high, port) = node(|config| config.accept = AcceptFrom::Secure);

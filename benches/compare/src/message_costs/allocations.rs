@@ -2,7 +2,7 @@
 
 use super::Cost;
 use crate::error::Error;
-use crate::lnet::{Length, Lnet, Way};
+use crate::lnet::{Length, Lnet, PathKind};
 use crate::memory::ALLOCATION_SCENARIOS;
 use crate::scenario::{Operation, Scenario};
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(super) fn count_in_router(
     work: (Scenario, u32),
     library: &Path,
 ) -> Result<Vec<Cost>, Error> {
-    let lnet = Lnet::by(program, Way::ThroughRouter);
+    let lnet = Lnet::by(program, PathKind::ThroughRouter);
     let (scenario, operations) = work;
     let run = |operations| lnet.allocations(scenario, Length::Operations(operations), library);
     let (short, long) = (run(operations)?, run(2 * operations)?);

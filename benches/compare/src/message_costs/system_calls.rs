@@ -5,7 +5,7 @@
 
 use super::Cost;
 use crate::error::{Error, context};
-use crate::lnet::{Lnet, Side, Way};
+use crate::lnet::{Lnet, PathKind, Side};
 use crate::scenario::{Operation, Scenario};
 use std::ffi::OsString;
 use std::fs;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// The operations of `lnet_perf` in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
-    way: Way,
+    way: PathKind,
     scenario: Scenario,
     operations: u32,
 }
@@ -25,10 +25,10 @@ const ROUND_TRIP: Scenario = Scenario::RoundTrip { size: 8 };
 const SMALL_PUTS: Scenario = Scenario::Rate { operation: Operation::Put, size: 8, in_flight: 64 };
 
 pub(super) const WORK: [Work; 4] = [
-    Work { way: Way::Direct, scenario: ROUND_TRIP, operations: 3_000 },
-    Work { way: Way::Direct, scenario: SMALL_PUTS, operations: 20_000 },
-    Work { way: Way::ThroughRouter, scenario: ROUND_TRIP, operations: 3_000 },
-    Work { way: Way::ThroughRouter, scenario: SMALL_PUTS, operations: 20_000 },
+    Work { way: PathKind::Direct, scenario: ROUND_TRIP, operations: 3_000 },
+    Work { way: PathKind::Direct, scenario: SMALL_PUTS, operations: 20_000 },
+    Work { way: PathKind::ThroughRouter, scenario: ROUND_TRIP, operations: 3_000 },
+    Work { way: PathKind::ThroughRouter, scenario: SMALL_PUTS, operations: 20_000 },
 ];
 
 const SENDS: [&str; 4] = ["sendmsg", "sendto", "sendmmsg", "writev"];
@@ -39,8 +39,8 @@ const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
 impl Work {
     pub(super) fn names(self) -> [String; 2] {
         let messages = match self.way {
-            Way::Direct => "each message",
-            Way::ThroughRouter => "each message that a router forwards",
+            PathKind::Direct => "each message",
+            PathKind::ThroughRouter => "each message that a router forwards",
         };
         ["receives", "sends"].map(|calls| format!("{calls} for {messages}, {}", self.scenario))
     }
@@ -48,8 +48,8 @@ impl Work {
     /// Returns the processes whose calls count.
     const fn traced(self) -> &'static [Side] {
         match self.way {
-            Way::Direct => &[Side::Client, Side::Server],
-            Way::ThroughRouter => &[Side::Router],
+            PathKind::Direct => &[Side::Client, Side::Server],
+            PathKind::ThroughRouter => &[Side::Router],
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Context, Exit, Failure, Result, name, nids};
 use crate::cli;
 use lnet_selftest::console::Command;
-use lnet_selftest::console::call::{NodeResult, NodeState, RpcResult, Said, Target};
+use lnet_selftest::console::call::{NodeResult, NodeState, ReplyContent, RpcResult, Target};
 
 pub(super) fn ping(it: &cli::Ping, cx: &mut Context<'_>) -> Result {
     let (target, what) = match it {
@@ -32,7 +32,7 @@ pub(super) fn ping(it: &cli::Ping, cx: &mut Context<'_>) -> Result {
 fn line(node: &NodeResult) -> String {
     let (name, nid) = match &node.reply {
         RpcResult::Failed(_) => ("Unknown".to_owned(), None),
-        RpcResult::Responded { session, said: Said::Session { name, .. }, .. }
+        RpcResult::Responded { session, said: ReplyContent::Session { name, .. }, .. }
             if matches!(node.state, NodeState::Active | NodeState::Busy) =>
         {
             (name.clone(), session.nid)

@@ -4,7 +4,7 @@ use super::{Context, Exit, Result, name};
 use crate::cli;
 use crate::output::error_text;
 use lnet_selftest::console::Command;
-use lnet_selftest::console::call::{NodeResult, Outcome, RpcResult, Said};
+use lnet_selftest::console::call::{NodeResult, Outcome, ReplyContent, RpcResult};
 use std::time::Duration;
 
 pub(super) fn query(it: &cli::Query, cx: &mut Context<'_>) -> Result {
@@ -64,7 +64,7 @@ impl Counts {
 fn running(node: &NodeResult) -> Option<bool> {
     match &node.reply {
         RpcResult::Failed(_) => None,
-        RpcResult::Responded { said: Said::Running(active), status: 0, .. } => Some(*active != 0),
+        RpcResult::Responded { said: ReplyContent::Running(active), status: 0, .. } => Some(*active != 0),
         RpcResult::Responded { .. } => Some(false),
     }
 }

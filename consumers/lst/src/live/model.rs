@@ -2,7 +2,7 @@
 
 use crate::commands::stat::{Looks, Sample};
 use crate::commands::{Context, Result};
-use lnet_selftest::console::call::{Outcome, RpcResult, Said, Target};
+use lnet_selftest::console::call::{Outcome, ReplyContent, RpcResult, Target};
 use lnet_selftest::console::rates::Rates;
 use lnet_selftest::console::{Command, Name};
 use lnet_wire::ProcessId;
@@ -88,7 +88,7 @@ impl Watch {
         self.passed = passed;
         let reply = |running: bool| {
             move |reply: &RpcResult| match reply {
-                RpcResult::Responded { said: Said::Running(active), .. } => running && *active != 0,
+                RpcResult::Responded { said: ReplyContent::Running(active), .. } => running && *active != 0,
                 RpcResult::Responded { .. } => false,
                 RpcResult::Failed(_) => !running,
             }

@@ -22,7 +22,7 @@ pub struct Node(Child);
 
 /// The exit status and output of a command.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     pub code: i32,
     pub out: String,
     pub err: String,
@@ -86,8 +86,8 @@ impl Site {
     }
 
     /// `lst` at the console of a host.
-    pub fn lst(&self, host: u8, line: &str) -> Said {
-        Said::of(self.command(host).args(line.split_whitespace()).output().unwrap())
+    pub fn lst(&self, host: u8, line: &str) -> CommandOutput {
+        CommandOutput::of(self.command(host).args(line.split_whitespace()).output().unwrap())
     }
 
     /// Runs a command that must succeed, and returns its output.
@@ -132,7 +132,7 @@ impl Drop for Node {
     }
 }
 
-impl Said {
+impl CommandOutput {
     fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Self { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }

@@ -42,9 +42,9 @@ impl Budget {
     }
 
     /// Takes one unit of a resource, which is returned when the result is dropped.
-    pub(super) fn hold_one(of: &Arc<Resources>, which: fn(&Resources) -> &Self) -> Result<Held, Errno> {
+    pub(super) fn hold_one(of: &Arc<Resources>, which: fn(&Resources) -> &Self) -> Result<HeldUnit, Errno> {
         which(of).take(1)?;
-        Ok(Held { of: Arc::clone(of), which })
+        Ok(HeldUnit { of: Arc::clone(of), which })
     }
 
     fn set_limit(&self, limit: u32) {
@@ -73,12 +73,12 @@ pub(super) struct Resources {
 }
 
 /// One unit of a budget, which is returned on drop.
-pub(super) struct Held {
+pub(super) struct HeldUnit {
     of: Arc<Resources>,
     which: fn(&Resources) -> &Budget,
 }
 
-impl Drop for Held {
+impl Drop for HeldUnit {
     fn drop(&mut self) {
         (self.which)(&self.of).give(1);
     }

@@ -5,7 +5,7 @@ use super::address::{Address, StartAddress};
 use super::address_table::AddressTable;
 use super::completion::Completion;
 use super::event_ring::EventRing;
-use super::limits::{Budget, Held};
+use super::limits::{Budget, HeldUnit};
 use super::match_bits::BufferId;
 use super::waker::Waker;
 use crate::backend::{EventQueue, Fragment, Handle, ProcessId};
@@ -27,7 +27,7 @@ pub(super) struct Machine {
     /// The address at which the machine is to be started or was started.
     pub(super) start: Cell<Option<StartAddress>>,
     /// The machine's unit of the domain's budget, until it has stopped or failed to start.
-    pub(super) held: RefCell<Option<Held>>,
+    pub(super) held: RefCell<Option<HeldUnit>>,
     /// The machine's state in LNet, from its start to its stop there.
     pub(super) running: RefCell<Option<Running>>,
     /// The number of the next passive buffer.
@@ -94,7 +94,7 @@ pub(super) struct LnetBuffer {
     /// The number of events that the operation may cause.
     pub(super) events: Cell<usize>,
     /// The buffer's unit of the domain's budget.
-    pub(super) _held: Held,
+    pub(super) _held: HeldUnit,
 }
 
 impl Machine {

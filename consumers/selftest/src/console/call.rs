@@ -332,14 +332,14 @@ pub enum RpcResult {
         /// The session that the node has.
         session: SessionNumber,
         /// The content of the reply besides its status.
-        said: Said,
+        said: ReplyContent,
     },
 }
 
 /// The content of a reply besides its status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum ReplyContent {
     /// The reply has only a status.
     Nothing,
     /// The session of the node.
@@ -429,7 +429,9 @@ impl NodeResult {
     /// Returns the counters in the reply, if the node was asked for them and sent them.
     pub fn counters(&self) -> Option<&Counters> {
         match &self.reply {
-            RpcResult::Responded { said: Said::Counters(counters), .. } if self.accepted => Some(counters),
+            RpcResult::Responded { said: ReplyContent::Counters(counters), .. } if self.accepted => {
+                Some(counters)
+            }
             _ => None,
         }
     }

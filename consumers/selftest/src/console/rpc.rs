@@ -1,6 +1,6 @@
 //! The RPCs that a console sends, and the parts of the replies that it reads.
 
-use super::call::{Said, SessionNumber};
+use super::call::{ReplyContent, SessionNumber};
 use super::name::Name;
 use super::test_spec::TestSpec;
 use lnet_wire::ProcessId;
@@ -108,5 +108,5 @@ pub struct RpcReply {
     /// The session that the node has.
     pub session: SessionNumber,
     /// The content beside the status.
-    pub said: Said,
+    pub said: ReplyContent,
 }

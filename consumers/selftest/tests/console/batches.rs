@@ -1,42 +1,42 @@
 //! Tests of batches, and of the tests in them.
 
-use super::desk::{Desk, Mood};
+use super::console_rig::{ConsoleRig, NodeBehaviour};
 use super::support::*;
-use lnet_selftest::console::call::{AddTest, BatchInfo, RpcResult, Said};
+use lnet_selftest::console::call::{AddTest, BatchInfo, ReplyContent, RpcResult};
 use lnet_selftest::console::{Command, Refusal, Response, RpcBody};
 
-fn with_groups() -> Desk {
-    let mut desk = with_session(&[ONE, TWO, THREE]);
-    add_group(&mut desk, "cli", &[ONE]);
-    add_group(&mut desk, "srv", &[TWO, THREE]);
-    desk.sent.clear();
-    desk
+fn with_groups() -> ConsoleRig {
+    let mut console_rig = with_session(&[ONE, TWO, THREE]);
+    add_group(&mut console_rig, "cli", &[ONE]);
+    add_group(&mut console_rig, "srv", &[TWO, THREE]);
+    console_rig.sent.clear();
+    console_rig
 }
 
-fn add(desk: &mut Desk, test: AddTest) -> Result<Response, Refusal> {
-    desk.call(KEY, Command::AddTest(test))
+fn add(console_rig: &mut ConsoleRig, test: AddTest) -> Result<Response, Refusal> {
+    console_rig.call(KEY, Command::AddTest(test))
 }
 
-fn run(desk: &mut Desk) -> Result<Response, Refusal> {
-    desk.call(KEY, Command::RunBatch { batch: name("batch"), timeout: 0 })
+fn run(console_rig: &mut ConsoleRig) -> Result<Response, Refusal> {
+    console_rig.call(KEY, Command::RunBatch { batch: name("batch"), timeout: 0 })
 }
 
-fn stop(desk: &mut Desk) -> Result<Response, Refusal> {
-    desk.call(KEY, Command::StopBatch { batch: name("batch"), force: false })
+fn stop(console_rig: &mut ConsoleRig) -> Result<Response, Refusal> {
+    console_rig.call(KEY, Command::StopBatch { batch: name("batch"), force: false })
 }
 
-fn query(desk: &mut Desk, test: u32) -> Vec<u32> {
+fn query(console_rig: &mut ConsoleRig, test: u32) -> Vec<u32> {
     let command = Command::QueryBatch { batch: name("batch"), test, timeout: 5 };
-    let outcome = outcome(desk.call(KEY, command));
+    let outcome = outcome(console_rig.call(KEY, command));
     let running = |reply: &RpcResult| match reply {
-        RpcResult::Responded { said: Said::Running(active), .. } => *active,
+        RpcResult::Responded { said: ReplyContent::Running(active), .. } => *active,
         other => panic!("{other:?}"),
     };
     outcome.nodes.iter().map(|node| running(&node.reply)).collect()
 }
 
-fn shown(desk: &mut Desk) -> BatchInfo {
-    match desk.call(KEY, Command::ShowBatch { batch: name("batch") }) {
+fn shown(console_rig: &mut ConsoleRig) -> BatchInfo {
+    match console_rig.call(KEY, Command::ShowBatch { batch: name("batch") }) {
         Ok(Response::Batch(info)) => info,
         other => panic!("{other:?}"),
     }
@@ -44,12 +44,12 @@ fn shown(desk: &mut Desk) -> BatchInfo {
 
 #[test]
 fn servers_get_a_test_before_its_clients_which_get_the_servers_of_their_own() {
-    let mut desk = with_session(&[ONE, TWO, THREE]);
-    add_group(&mut desk, "cli", &[ONE, TWO]);
-    add_group(&mut desk, "srv", &[TWO, THREE]);
-    desk.sent.clear();
-    add(&mut desk, AddTest { concurrency: 4, ..test("cli", "srv") }).unwrap();
-    let sent: Vec<_> = desk
+    let mut console_rig = with_session(&[ONE, TWO, THREE]);
+    add_group(&mut console_rig, "cli", &[ONE, TWO]);
+    add_group(&mut console_rig, "srv", &[TWO, THREE]);
+    console_rig.sent.clear();
+    add(&mut console_rig, AddTest { concurrency: 4, ..test("cli", "srv") }).unwrap();
+    let sent: Vec<_> = console_rig
         .sent
         .iter()
         .map(|request| {
@@ -88,16 +88,16 @@ fn what_is_wrong_with_a_test_is_found_before_anything_is_sent() {
         ("no active node", test("cli", "busy")),
         ("a node that is not active", test("cli", "mixed")),
     ];
-    let mut desk = with_groups();
-    desk.nodes.insert("10.99.0.14@tcp".parse().unwrap(), Default::default());
-    desk.node("10.99.0.14@tcp").occupy("other");
-    add_group(&mut desk, "busy", &["10.99.0.14@tcp"]);
-    add_group(&mut desk, "mixed", &[TWO, "10.99.0.14@tcp"]);
-    desk.sent.clear();
+    let mut console_rig = with_groups();
+    console_rig.nodes.insert("10.99.0.14@tcp".parse().unwrap(), Default::default());
+    console_rig.node("10.99.0.14@tcp").occupy("other");
+    add_group(&mut console_rig, "busy", &["10.99.0.14@tcp"]);
+    add_group(&mut console_rig, "mixed", &[TWO, "10.99.0.14@tcp"]);
+    console_rig.sent.clear();
     for (what, test) in table {
-        let refused = add(&mut desk, test);
+        let refused = add(&mut console_rig, test);
         assert!(refused.is_err(), "{what}: {refused:?}");
-        assert!(desk.sent.is_empty(), "{what}");
+        assert!(console_rig.sent.is_empty(), "{what}");
     }
 }
 
@@ -105,124 +105,124 @@ fn what_is_wrong_with_a_test_is_found_before_anything_is_sent() {
 fn more_destinations_than_fit_into_a_page_are_refused() {
     let nids: Vec<String> = (0..342).map(|i| format!("10.1.{}.{}@tcp", i / 256, i % 256)).collect();
     let nids: Vec<&str> = nids.iter().map(String::as_str).collect();
-    let mut desk = with_session(&nids);
-    add_group(&mut desk, "all", &nids);
+    let mut console_rig = with_session(&nids);
+    add_group(&mut console_rig, "all", &nids);
     let span = |span: &str| AddTest { distribution: span.parse().unwrap(), ..test("all", "all") };
-    assert!(matches!(add(&mut desk, span("1:342")), Err(Refusal::Invalid(_))));
-    assert!(outcome(add(&mut desk, span("1:341"))).is_well());
+    assert!(matches!(add(&mut console_rig, span("1:342")), Err(Refusal::Invalid(_))));
+    assert!(outcome(add(&mut console_rig, span("1:341"))).is_well());
 }
 
 #[test]
 fn a_server_that_refuses_ends_the_adding_and_there_is_no_test() {
-    let mut desk = with_groups();
-    desk.node(THREE).is = Mood::Refusing(22);
-    assert_eq!(results(&outcome(add(&mut desk, test("cli", "srv")))), [0, 22]);
-    assert_eq!(desk.sent.len(), 2);
-    assert!(shown(&mut desk).tests.is_empty());
+    let mut console_rig = with_groups();
+    console_rig.node(THREE).is = NodeBehaviour::Refusing(22);
+    assert_eq!(results(&outcome(add(&mut console_rig, test("cli", "srv")))), [0, 22]);
+    assert_eq!(console_rig.sent.len(), 2);
+    assert!(shown(&mut console_rig).tests.is_empty());
 }
 
 #[test]
 fn a_client_that_refuses_is_told_of_and_the_test_stays() {
-    let mut desk = with_groups();
-    desk.node(ONE).is = Mood::Refusing(22);
-    assert_eq!(results(&outcome(add(&mut desk, test("cli", "srv")))), [22]);
-    assert_eq!(shown(&mut desk).tests.len(), 1);
+    let mut console_rig = with_groups();
+    console_rig.node(ONE).is = NodeBehaviour::Refusing(22);
+    assert_eq!(results(&outcome(add(&mut console_rig, test("cli", "srv")))), [22]);
+    assert_eq!(shown(&mut console_rig).tests.len(), 1);
 }
 
 #[test]
 fn groups_of_a_test_stay_as_they_are() {
-    let mut desk = with_groups();
-    add(&mut desk, test("cli", "srv")).unwrap();
+    let mut console_rig = with_groups();
+    add(&mut console_rig, test("cli", "srv")).unwrap();
     let nids = vec![TWO.parse().unwrap()];
     for command in [
         Command::AddNodes { group: name("cli"), nids: nids.clone() },
         Command::RemoveNodes { group: name("srv"), nids },
         Command::DeleteGroup { group: name("srv") },
     ] {
-        assert!(matches!(desk.call(KEY, command), Err(Refusal::InUse(_))));
+        assert!(matches!(console_rig.call(KEY, command), Err(Refusal::InUse(_))));
     }
 }
 
 #[test]
 fn a_batch_runs_until_it_is_stopped_and_takes_no_test_meanwhile() {
-    let mut desk = with_groups();
-    assert!(matches!(run(&mut desk), Err(Refusal::Invalid(_))));
-    add(&mut desk, test("cli", "srv")).unwrap();
-    assert!(!shown(&mut desk).running);
-    assert!(outcome(run(&mut desk)).is_well());
-    assert!(shown(&mut desk).running);
-    assert_eq!(query(&mut desk, 0), [1]);
-    assert!(matches!(add(&mut desk, test("cli", "srv")), Err(Refusal::Invalid(_))));
-    assert!(outcome(stop(&mut desk)).is_well());
-    assert!(!shown(&mut desk).running);
-    assert_eq!(query(&mut desk, 0), [0]);
-    add(&mut desk, test("cli", "srv")).unwrap();
+    let mut console_rig = with_groups();
+    assert!(matches!(run(&mut console_rig), Err(Refusal::Invalid(_))));
+    add(&mut console_rig, test("cli", "srv")).unwrap();
+    assert!(!shown(&mut console_rig).running);
+    assert!(outcome(run(&mut console_rig)).is_well());
+    assert!(shown(&mut console_rig).running);
+    assert_eq!(query(&mut console_rig, 0), [1]);
+    assert!(matches!(add(&mut console_rig, test("cli", "srv")), Err(Refusal::Invalid(_))));
+    assert!(outcome(stop(&mut console_rig)).is_well());
+    assert!(!shown(&mut console_rig).running);
+    assert_eq!(query(&mut console_rig, 0), [0]);
+    add(&mut console_rig, test("cli", "srv")).unwrap();
 }
 
 /// Fails if the console counts EPERM as a failed stop; the kernel's consoles do not, though no known node sends it
 /// (lnet-selftest 11).
 #[test]
 fn a_client_that_is_not_permitted_to_stop_counts_as_one_that_did() {
-    let mut desk = with_groups();
-    add(&mut desk, test("cli", "srv")).unwrap();
+    let mut console_rig = with_groups();
+    add(&mut console_rig, test("cli", "srv")).unwrap();
     for (status, is_well) in [(libc::EPERM, true), (libc::EINVAL, false), (libc::ESRCH, false)] {
-        assert!(outcome(run(&mut desk)).is_well());
-        desk.node(ONE).is = Mood::Refusing(status.unsigned_abs());
-        let stopped = outcome(stop(&mut desk));
+        assert!(outcome(run(&mut console_rig)).is_well());
+        console_rig.node(ONE).is = NodeBehaviour::Refusing(status.unsigned_abs());
+        let stopped = outcome(stop(&mut console_rig));
         assert_eq!(results(&stopped), [status]);
-        assert_eq!((stopped.is_well(), shown(&mut desk).running), (is_well, !is_well), "{status}");
-        desk.node(ONE).is = Mood::Fine;
-        stop(&mut desk).unwrap();
+        assert_eq!((stopped.is_well(), shown(&mut console_rig).running), (is_well, !is_well), "{status}");
+        console_rig.node(ONE).is = NodeBehaviour::Fine;
+        stop(&mut console_rig).unwrap();
     }
 }
 
 #[test]
 fn a_batch_that_came_to_its_end_is_noticed_when_all_of_it_is_asked_for() {
-    let mut desk = with_groups();
-    add(&mut desk, AddTest { repeat: 5, ..test("cli", "srv") }).unwrap();
-    run(&mut desk).unwrap();
-    assert_eq!(query(&mut desk, 1), [0]);
-    assert!(shown(&mut desk).running);
-    assert_eq!(query(&mut desk, 0), [0]);
-    assert!(!shown(&mut desk).running);
+    let mut console_rig = with_groups();
+    add(&mut console_rig, AddTest { repeat: 5, ..test("cli", "srv") }).unwrap();
+    run(&mut console_rig).unwrap();
+    assert_eq!(query(&mut console_rig, 1), [0]);
+    assert!(shown(&mut console_rig).running);
+    assert_eq!(query(&mut console_rig, 0), [0]);
+    assert!(!shown(&mut console_rig).running);
 }
 
 #[test]
 fn a_batch_does_not_start_where_a_client_is_not_active() {
-    let mut desk = with_groups();
-    add(&mut desk, test("cli", "srv")).unwrap();
-    desk.node(ONE).session = None;
-    desk.call(KEY, ping_session(5)).unwrap();
-    assert!(matches!(run(&mut desk), Err(Refusal::NotActive(_))));
+    let mut console_rig = with_groups();
+    add(&mut console_rig, test("cli", "srv")).unwrap();
+    console_rig.node(ONE).session = None;
+    console_rig.call(KEY, ping_session(5)).unwrap();
+    assert!(matches!(run(&mut console_rig), Err(Refusal::NotActive(_))));
 }
 
 /// Fails if a node is asked for a test by another number than its own. ONE is a server of the first test and a client of both,
 /// so they are its second and third.
 #[test]
 fn a_test_is_asked_for_by_the_number_that_each_node_has_for_it() {
-    let mut desk = with_session(&[ONE, TWO]);
-    add_group(&mut desk, "one", &[ONE]);
-    add_group(&mut desk, "both", &[ONE, TWO]);
-    add(&mut desk, test("one", "one")).unwrap();
-    add(&mut desk, test("both", "one")).unwrap();
-    run(&mut desk).unwrap();
-    desk.sent.clear();
-    assert_eq!(query(&mut desk, 2), [1, 1]);
-    let asked: Vec<_> = desk.sent.iter().map(|request| &request.body).collect();
+    let mut console_rig = with_session(&[ONE, TWO]);
+    add_group(&mut console_rig, "one", &[ONE]);
+    add_group(&mut console_rig, "both", &[ONE, TWO]);
+    add(&mut console_rig, test("one", "one")).unwrap();
+    add(&mut console_rig, test("both", "one")).unwrap();
+    run(&mut console_rig).unwrap();
+    console_rig.sent.clear();
+    assert_eq!(query(&mut console_rig, 2), [1, 1]);
+    let asked: Vec<_> = console_rig.sent.iter().map(|request| &request.body).collect();
     assert!(
         matches!(asked[..], [RpcBody::QueryBatch { test: 4, .. }, RpcBody::QueryBatch { test: 1, .. }]),
         "{asked:?}"
     );
     let unknown = Command::QueryBatch { batch: name("batch"), test: 3, timeout: 5 };
-    assert!(matches!(desk.call(KEY, unknown), Err(Refusal::NotFound(..))));
+    assert!(matches!(console_rig.call(KEY, unknown), Err(Refusal::NotFound(..))));
 }
 
 #[test]
 fn a_client_that_dies_leaves_the_batch_running_until_all_have_answered() {
-    let mut desk = with_groups();
-    add(&mut desk, test("cli", "srv")).unwrap();
-    run(&mut desk).unwrap();
-    desk.node(ONE).is = Mood::Unresponsive;
-    assert_eq!(results(&outcome(stop(&mut desk))), [-libc::ETIMEDOUT]);
-    assert!(shown(&mut desk).running);
+    let mut console_rig = with_groups();
+    add(&mut console_rig, test("cli", "srv")).unwrap();
+    run(&mut console_rig).unwrap();
+    console_rig.node(ONE).is = NodeBehaviour::Unresponsive;
+    assert_eq!(results(&outcome(stop(&mut console_rig))), [-libc::ETIMEDOUT]);
+    assert!(shown(&mut console_rig).running);
 }

@@ -5,7 +5,7 @@
 use lnet as _;
 
 mod batches;
-mod desk;
+mod console_rig;
 mod groups;
 mod joins;
 mod sessions;

@@ -1,6 +1,6 @@
 //! Commands in few words.
 
-use super::desk::Desk;
+use super::console_rig::ConsoleRig;
 use lnet_selftest::console::call::{AddTest, NewSession, NodeInfo, NodeState, Outcome, RpcResult, Target};
 use lnet_selftest::console::{Command, Name, Refusal, Response, TestSpec};
 
@@ -18,16 +18,16 @@ pub fn new_session(force: bool) -> Command {
 }
 
 /// A console with a session, and one group for each of the nodes.
-pub fn with_session(nids: &[&str]) -> Desk {
-    let mut desk = Desk::new(nids);
-    desk.call(KEY, new_session(false)).unwrap();
-    desk
+pub fn with_session(nids: &[&str]) -> ConsoleRig {
+    let mut console_rig = ConsoleRig::new(nids);
+    console_rig.call(KEY, new_session(false)).unwrap();
+    console_rig
 }
 
-pub fn add_group(desk: &mut Desk, group: &str, nids: &[&str]) -> Outcome {
-    desk.call(KEY, Command::AddGroup { group: name(group) }).unwrap();
+pub fn add_group(console_rig: &mut ConsoleRig, group: &str, nids: &[&str]) -> Outcome {
+    console_rig.call(KEY, Command::AddGroup { group: name(group) }).unwrap();
     let nids = nids.iter().map(|nid| nid.parse().unwrap()).collect();
-    outcome(desk.call(KEY, Command::AddNodes { group: name(group), nids }))
+    outcome(console_rig.call(KEY, Command::AddNodes { group: name(group), nids }))
 }
 
 pub fn test(from: &str, to: &str) -> AddTest {
@@ -49,8 +49,8 @@ pub fn outcome(response: Result<Response, Refusal>) -> Outcome {
     }
 }
 
-pub fn nodes(desk: &mut Desk, group: &str) -> Vec<NodeState> {
-    match desk.call(KEY, Command::ShowGroup { group: name(group) }) {
+pub fn nodes(console_rig: &mut ConsoleRig, group: &str) -> Vec<NodeState> {
+    match console_rig.call(KEY, Command::ShowGroup { group: name(group) }) {
         Ok(Response::Nodes(nodes)) => nodes.iter().map(|NodeInfo { state, .. }| *state).collect(),
         other => panic!("{other:?}"),
     }

@@ -1,7 +1,7 @@
 //! The nodes whose messages have come through gateways, with the messages that have arrived. The gateways share the capacity,
 //! so that none of them can evict the nodes of another by naming many.
 
-use super::seen::Seen;
+use super::seen::SeenNumbers;
 use crate::environment::time::Time;
 use crate::model::MessageOrigin;
 use lnet_wire::Nid;
@@ -18,14 +18,14 @@ pub(crate) type BroughtBy = Option<Nid>;
 /// The known nodes, at most [`MAX_NODES`].
 #[derive(Debug, Default)]
 pub(super) struct KnownNodes {
-    nodes: HashMap<NonZeroU64, Known>,
+    nodes: HashMap<NonZeroU64, KnownNode>,
     /// The number of nodes that each gateway has named first; a gateway without any has no entry.
     brought: HashMap<BroughtBy, usize>,
 }
 
 #[derive(Debug)]
-struct Known {
-    seen: Seen,
+struct KnownNode {
+    seen: SeenNumbers,
     by: BroughtBy,
     /// The time at which the node's last message arrived.
     last: Time,
@@ -45,7 +45,7 @@ impl KnownNodes {
                 self.make_room(by);
             }
             *self.brought.entry(by).or_default() += 1;
-            self.nodes.insert(origin.node, Known { seen: Seen::default(), by, last: now });
+            self.nodes.insert(origin.node, KnownNode { seen: SeenNumbers::default(), by, last: now });
         }
         let gateways = self.brought.len();
         let Some(known) = self.nodes.get_mut(&origin.node) else { return };

@@ -12,4 +12,4 @@ mod unconfirmed;
 
 pub(crate) use known_nodes::BroughtBy;
 pub(crate) use origins::{Arrived, BrokenOff, Origins, Recovered, WaitingCopy};
-pub(crate) use unconfirmed::{Due, Unconfirmed};
+pub(crate) use unconfirmed::{DueMessages, Unconfirmed};

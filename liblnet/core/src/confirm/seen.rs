@@ -14,7 +14,7 @@ pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
 
 /// The numbers of the messages of one node that have arrived.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenNumbers {
     runs: HashMap<u64, Run, foldhash::fast::RandomState>,
     /// Each run of numbers once, with a time at which a number was added to it, the oldest first. Later additions do not move
     /// the run; it is moved when it is first in the queue.
@@ -29,7 +29,7 @@ struct Run {
     last: Time,
 }
 
-impl Seen {
+impl SeenNumbers {
     /// Adds a number; `nodes` is the number of nodes that share the memory.
     pub(super) fn insert(&mut self, id: NonZeroU64, now: Time, nodes: usize) {
         let (number, bit) = place(id);
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn numbers_are_forgotten_after_their_time_or_when_there_are_too_many() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
-        let mut seen = Seen::default();
+        let mut seen = SeenNumbers::default();
         seen.insert(id(5), at(0), 1);
         seen.insert(id(500), at(200), 1);
         seen.expire(at(299));
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_number_is_remembered_for_its_time_however_old_its_run_is() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
-        let mut seen = Seen::default();
+        let mut seen = SeenNumbers::default();
         // One number arrives every five seconds: a run takes longer than the time for which it is remembered.
         for n in 0..60 {
             seen.insert(id(64 + n), at(5 * n), 1);
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn runs_in_use_are_not_forgotten_first_when_there_are_too_many() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
-        let mut seen = Seen::default();
+        let mut seen = SeenNumbers::default();
         seen.insert(id(64), at(0), 1);
         for n in 1..=2 * MAX_RUNS as u64 {
             seen.insert(id(64 + n % 64), at(n), 1);
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn with_many_nodes_each_has_its_share_of_the_memory() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
-        let mut seen = Seen::default();
+        let mut seen = SeenNumbers::default();
         (0..1000).for_each(|n| seen.insert(id(64 * n + 1), at(0), 1));
         assert!(seen.contains(id(1)));
         seen.insert(id(64_001), at(0), 4096);
@@ -153,7 +153,7 @@ mod tests {
     proptest! {
         #[test]
         fn exactly_the_inserted_numbers_are_contained(ids in prop::collection::vec(1_u64..2000, 0..200)) {
-            let mut seen = Seen::default();
+            let mut seen = SeenNumbers::default();
             for id in &ids {
                 seen.insert(NonZeroU64::new(*id).unwrap(), at(0), 1);
             }

@@ -42,7 +42,7 @@ struct Table {
 
 /// The actions that are due.
 #[derive(Debug, Default)]
-pub(crate) struct Due {
+pub(crate) struct DueMessages {
     /// Messages whose deadline has passed, or whose owner has given them up.
     pub(crate) ended: Vec<Pooled<OutgoingMessage>>,
     /// The time of the next [`Unconfirmed::poll`].
@@ -127,15 +127,15 @@ impl Unconfirmed {
     }
 
     /// The actions that are due now; `is_over` tells the messages to end.
-    pub(crate) fn poll(&self, now: Time, is_over: impl Fn(&OutgoingMessage) -> bool) -> Due {
+    pub(crate) fn poll(&self, now: Time, is_over: impl Fn(&OutgoingMessage) -> bool) -> DueMessages {
         let table = &mut *lock(&self.table);
         if table.due.is_none_or(|due| now < due) {
-            return Due { next: table.due, ..Due::default() };
+            return DueMessages { next: table.due, ..DueMessages::default() };
         }
         let ended = table.take(is_over);
         table.due = (!table.waiting.is_empty()).then(|| now + INTERVAL);
         self.armed.store(table.due.is_some(), Ordering::Relaxed);
-        Due { ended, next: table.due }
+        DueMessages { ended, next: table.due }
     }
 
     /// The gateways that have not confirmed messages, each by the NID that the messages were sent to.

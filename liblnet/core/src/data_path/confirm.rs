@@ -1,7 +1,7 @@
 //! Messages that gateways confirm, and copies of messages that come by several gateways (see `crate::confirm`).
 
 use super::DataPath;
-use crate::confirm::{Arrived, BrokenOff, BroughtBy, Due, Recovered, WaitingCopy};
+use crate::confirm::{Arrived, BrokenOff, BroughtBy, DueMessages, Recovered, WaitingCopy};
 use crate::environment::time::Time;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::model::lnd::{DeferredRx, RxAction};
@@ -86,7 +86,7 @@ impl DataPath {
         let is_over = |message: &OutgoingMessage| {
             message.deadline <= now || message.has_response() || message.is_given_up()
         };
-        let Due { ended, next } = self.unconfirmed.poll(now, is_over);
+        let DueMessages { ended, next } = self.unconfirmed.poll(now, is_over);
         for mut message in ended {
             message.gateway = None;
             let result = match (message.has_response(), message.deadline <= now) {

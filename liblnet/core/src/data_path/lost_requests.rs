@@ -8,10 +8,10 @@ use lnet_wire::{Errno, Nid, RESERVED_PORTAL};
 
 /// The requests of programs that the shutdown has ended.
 #[derive(Debug, Default)]
-pub(crate) struct LostRequests(Mutex<Lost>);
+pub(crate) struct LostRequests(Mutex<LostCount>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Lost {
+struct LostCount {
     count: u64,
     /// The target of the first lost request.
     first: Option<Nid>,
@@ -36,7 +36,7 @@ impl DataPath {
 
     /// Logs the number of requests that the shutdown has ended.
     pub(crate) fn log_lost_requests(&self) {
-        let Lost { count, first: Some(first) } = *lock(&self.lost_requests.0) else { return };
+        let LostCount { count, first: Some(first) } = *lock(&self.lost_requests.0) else { return };
         self.env.log(
             LogClass::RequestsLost,
             "shutdown",

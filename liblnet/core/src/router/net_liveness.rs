@@ -13,11 +13,11 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The liveness of all nets. The kernel counts pings of other nodes; here each message that arrives on the net counts.
 #[derive(Debug, Default)]
 pub(crate) struct NetLiveness {
-    nets: Mutex<HashMap<NetId, Heard>>,
+    nets: Mutex<HashMap<NetId, NetTraffic>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct NetTraffic {
     /// The number of messages received on the net, and the time at which it was first seen.
     messages: u64,
     at: Time,
@@ -41,7 +41,7 @@ impl NetLiveness {
         heard.retain(|net, _| nets.iter().any(|(its, _)| its == net));
         let mut changed = Vec::new();
         for (net, messages) in nets {
-            let new = Heard { messages: *messages, at: now, is_alive: true };
+            let new = NetTraffic { messages: *messages, at: now, is_alive: true };
             let heard = heard.entry(*net).or_insert(new);
             let was_alive = heard.is_alive;
             if heard.messages != *messages {

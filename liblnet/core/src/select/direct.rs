@@ -48,7 +48,7 @@ pub(super) fn best_local_ni<'a>(
         return Some(only);
     }
     let preferences = preferring.local_nis(net.nis());
-    match LocalNiCandidate::does_rank_decide(net, !preferences.are_of_nobody(), path_request) {
+    match LocalNiCandidate::does_rank_decide(net, !preferences.are_empty(), path_request) {
         true => LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni))),
         false => best(local_nis(net, peer_nis, &preferences, path_request)).map(|(_, ni)| ni),
     }

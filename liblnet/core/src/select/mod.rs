@@ -150,7 +150,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_suspect: bool)
     let net = nets.net(peer_ni.nid().net())?;
     let path_request = of_ping(peer_ni.nid(), any_suspect);
     let its = [Arc::downgrade(peer_ni)];
-    best_local_ni(net, &its, Preferring::NOBODY, path_request).map(|ni| ni.nid())
+    best_local_ni(net, &its, Preferring::NONE, path_request).map(|ni| ni.nid())
 }
 
 /// The best path to a peer on one of the nets that it has in common with this node: the local NID and the peer's.

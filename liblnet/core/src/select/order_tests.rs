@@ -252,7 +252,7 @@ proptest! {
             let request = path_request(None, "10.0.0.99@tcp");
             let all = net.nis().iter().map(|ni| (&**ni, ni));
             let short = LocalNiCandidate::best_by_rank(all).unwrap();
-            let (_, long) = best(local_nis(net, &[], &Preferences::Nobody, request)).unwrap();
+            let (_, long) = best(local_nis(net, &[], &Preferences::NoPreference, request)).unwrap();
             prop_assert_eq!(short.nid(), long.nid());
             answered(&nets, &net.nis()[position.index(own.len())], &peer_nis[0]);
         }

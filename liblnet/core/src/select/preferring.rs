@@ -9,15 +9,15 @@ use std::sync::Arc;
 /// destination prefers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Preferring<'a> {
-    destination: Whose<'a>,
-    gateway: Whose<'a>,
+    destination: PartnerOwner<'a>,
+    gateway: PartnerOwner<'a>,
 }
 
 /// The owner of partners: one peer NI, or the one that is selected among those on a net.
 #[derive(Clone, Copy, Debug)]
-enum Whose<'a> {
+enum PartnerOwner<'a> {
     /// No rule names partners.
-    Nobody,
+    NoPartners,
     One(&'a Criteria),
     /// The best peer NIs on this net, by the criteria before the partners: no other is selected.
     BestOf(&'a PeerNet, PeerNiRank),
@@ -34,37 +34,38 @@ enum PreferenceKind {
 #[allow(clippy::large_enum_variant, reason = "it is on the stack for one choice, and a box would allocate")]
 pub(super) enum Preferences<'a> {
     /// No candidate is preferred.
-    Nobody,
+    NoPreference,
     /// The preferences by position.
-    Few([Preference; FEW]),
+    Array([Preference; MAX_ARRAY]),
     /// The lists of partners, in which each candidate is looked up when needed, as there are many.
-    Many(Many<'a>),
+    PartnerLists(PartnerLists<'a>),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Many<'a>(Whose<'a>, PreferenceKind);
+pub(super) struct PartnerLists<'a>(PartnerOwner<'a>, PreferenceKind);
 
 /// The number of candidates whose preferences fit on the stack, so that no message allocates for them, and each list of
 /// partners is read once.
-const FEW: usize = 16;
+const MAX_ARRAY: usize = 16;
 
 impl<'a> Preferring<'a> {
-    pub(super) const NOBODY: Self = Self { destination: Whose::Nobody, gateway: Whose::Nobody };
+    pub(super) const NONE: Self =
+        Self { destination: PartnerOwner::NoPartners, gateway: PartnerOwner::NoPartners };
 
     pub(super) fn one(peer_ni: &'a PeerNi) -> Self {
         let its = peer_ni.criteria();
-        Self::of(if its.has_partners() { Whose::One(its) } else { Whose::Nobody })
+        Self::of(if its.has_partners() { PartnerOwner::One(its) } else { PartnerOwner::NoPartners })
     }
 
     pub(super) fn best_of(peer_net: &'a PeerNet) -> Self {
         if !peer_net.usage.has_partners() {
-            return Self::NOBODY;
+            return Self::NONE;
         }
         if let Some(first) = peer_net.criteria.first().filter(|_| peer_net.usage.has_same_partners()) {
-            return Self::of(Whose::One(first));
+            return Self::of(PartnerOwner::One(first));
         }
         let best = peer_net.criteria.iter().map(|its| PeerNiCandidate::standing(its)).max();
-        Self::of(best.map_or(Whose::Nobody, |best| Whose::BestOf(peer_net, best)))
+        Self::of(best.map_or(PartnerOwner::NoPartners, |best| PartnerOwner::BestOf(peer_net, best)))
     }
 
     /// [`Preferring::best_of`] the peer NIs that a gateway may send to: any one of a multi-rail peer.
@@ -75,8 +76,8 @@ impl<'a> Preferring<'a> {
         }
     }
 
-    const fn of(destination: Whose<'a>) -> Self {
-        Self { destination, gateway: Whose::Nobody }
+    const fn of(destination: PartnerOwner<'a>) -> Self {
+        Self { destination, gateway: PartnerOwner::NoPartners }
     }
 
     /// The same for a gateway that has these partners itself.
@@ -89,7 +90,7 @@ impl<'a> Preferring<'a> {
         let nids = nis.iter().map(|ni| ni.nid());
         let of_destination = self.destination.preferences(PreferenceKind::LocalNi, nids.clone());
         match self.gateway {
-            Whose::Nobody => of_destination,
+            PartnerOwner::NoPartners => of_destination,
             _ if of_destination.prefer_any(nids.clone()) => of_destination,
             gateway => gateway.preferences(PreferenceKind::LocalNi, nids),
         }
@@ -97,7 +98,7 @@ impl<'a> Preferring<'a> {
 
     /// The preference of the destination for the best of these NIs of this node.
     pub(super) fn best_local_ni(self, nis: &[Arc<Ni>]) -> Preference {
-        if matches!(self.destination, Whose::Nobody) {
+        if matches!(self.destination, PartnerOwner::NoPartners) {
             return Preference::default();
         }
         let each = nis.iter().filter(|ni| !ni.is_fatal()).map(|ni| self.local_ni(ni.nid()));
@@ -115,11 +116,11 @@ impl<'a> Preferring<'a> {
     }
 }
 
-impl<'a> Whose<'a> {
+impl<'a> PartnerOwner<'a> {
     /// Calls `look` with each list of partners.
     fn each(self, mut look: impl FnMut(&Partners)) {
         match self {
-            Self::Nobody => {}
+            Self::NoPartners => {}
             Self::One(its) => {
                 its.with_partners(look);
             }
@@ -139,19 +140,19 @@ impl<'a> Whose<'a> {
     }
 
     fn preferences(self, kind: PreferenceKind, nids: impl Iterator<Item = Nid> + Clone) -> Preferences<'a> {
-        if matches!(self, Self::Nobody) {
-            return Preferences::Nobody;
+        if matches!(self, Self::NoPartners) {
+            return Preferences::NoPreference;
         }
-        if nids.clone().nth(FEW).is_some() {
-            return Preferences::Many(Many(self, kind));
+        if nids.clone().nth(MAX_ARRAY).is_some() {
+            return Preferences::PartnerLists(PartnerLists(self, kind));
         }
-        let mut few = [Preference::default(); FEW];
+        let mut few = [Preference::default(); MAX_ARRAY];
         self.each(|partners| {
             for (best, nid) in few.iter_mut().zip(nids.clone()) {
                 *best = (*best).min(kind.preference(partners, nid));
             }
         });
-        Preferences::Few(few)
+        Preferences::Array(few)
     }
 }
 
@@ -168,21 +169,21 @@ impl Preferences<'_> {
     /// The preference for the candidate with this NID at this position.
     pub(super) fn of(&self, position: usize, nid: Nid) -> Preference {
         match self {
-            Self::Nobody => Preference::default(),
-            Self::Few(few) => few.get(position).copied().unwrap_or_default(),
-            Self::Many(Many(whose, kind)) => whose.preference(*kind, nid),
+            Self::NoPreference => Preference::default(),
+            Self::Array(few) => few.get(position).copied().unwrap_or_default(),
+            Self::PartnerLists(PartnerLists(whose, kind)) => whose.preference(*kind, nid),
         }
     }
 
-    pub(super) const fn are_of_nobody(&self) -> bool {
-        matches!(self, Self::Nobody)
+    pub(super) const fn are_empty(&self) -> bool {
+        matches!(self, Self::NoPreference)
     }
 
     fn prefer_any(&self, nids: impl Iterator<Item = Nid>) -> bool {
         match self {
-            Self::Nobody => false,
-            Self::Few(few) => few.iter().any(|its| its.is_any()),
-            Self::Many(_) => nids.into_iter().any(|nid| self.of(0, nid).is_any()),
+            Self::NoPreference => false,
+            Self::Array(few) => few.iter().any(|its| its.is_any()),
+            Self::PartnerLists(_) => nids.into_iter().any(|nid| self.of(0, nid).is_any()),
         }
     }
 }

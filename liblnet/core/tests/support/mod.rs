@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod fake_driver;
+pub mod log_recorder;
 mod rig;
 pub mod routes;
-pub mod said;
 
 pub use fake_driver::{FakeDriver, FakeNi, OnSend, THIS_NODE};
 pub use rig::{BITS, COOKIE, EventSummary, PORTAL, Rig, RigBuilder, header_from, put_body, target};

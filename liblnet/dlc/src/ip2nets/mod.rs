@@ -4,7 +4,7 @@
 
 mod text;
 
-pub use text::{Ip2netsError, Wrong, parse_string};
+pub use text::{Ip2netsError, Ip2netsErrorCause, parse_string};
 
 use crate::InterfaceSpec;
 use lnet_os::interfaces::{HostInterface, Unusable, addresses_of, first_usable, has_address};

@@ -14,17 +14,17 @@ use thiserror::Error;
 #[error("{what}, at byte {at}")]
 pub struct Ip2netsError {
     /// The error.
-    pub what: Wrong,
+    pub what: Ip2netsErrorCause,
     /// The byte of the string at which it is, from 0.
     pub at: usize,
 }
 
 /// The ways in which an `ip2nets` string can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Wrong {
+pub enum Ip2netsErrorCause {
     /// A net specification that cannot be read.
     #[error("{0}")]
-    Network(networks::Wrong),
+    Network(networks::NetworksErrorCause),
     /// Text that directly follows a net specification.
     #[error("a blank and an IP range should be here")]
     BlankExpected,
@@ -67,7 +67,7 @@ fn networks_of(scanner: &mut Scanner<'_>) -> Result<Vec<Network>, Ip2netsError> 
             && let Some(cpts) = network.cpts.take()
         {
             if network.interfaces.is_empty() {
-                return Err(error(start, Wrong::CptsWithoutInterface));
+                return Err(error(start, Ip2netsErrorCause::CptsWithoutInterface));
             }
             for interface in &mut network.interfaces {
                 interface.cpts.get_or_insert_with(|| cpts.clone());
@@ -77,7 +77,7 @@ fn networks_of(scanner: &mut Scanner<'_>) -> Result<Vec<Network>, Ip2netsError> 
         scanner.skip_blanks();
         match scanner.peek() {
             Some(',') => scanner.step(),
-            Some(_) if scanner.rest() == end => return Err(error(end, Wrong::BlankExpected)),
+            Some(_) if scanner.rest() == end => return Err(error(end, Ip2netsErrorCause::BlankExpected)),
             _ => return Ok(networks),
         }
         scanner.skip_blanks();
@@ -86,20 +86,20 @@ fn networks_of(scanner: &mut Scanner<'_>) -> Result<Vec<Network>, Ip2netsError> 
 
 fn ranges_of(rest: Piece<'_>) -> Result<Vec<IpRange>, Ip2netsError> {
     let ranges = rest.words().map(|word| {
-        let wrong = |e: lnet_wire::TextError| error(word.from(e.at), Wrong::Range(e.problem));
+        let wrong = |e: lnet_wire::TextError| error(word.from(e.at), Ip2netsErrorCause::Range(e.problem));
         word.text.parse().map_err(wrong)
     });
     let ranges = ranges.collect::<Result<Vec<_>, _>>()?;
-    if ranges.is_empty() { Err(error(rest, Wrong::NoRange)) } else { Ok(ranges) }
+    if ranges.is_empty() { Err(error(rest, Ip2netsErrorCause::NoRange)) } else { Ok(ranges) }
 }
 
-const fn error(place: Piece<'_>, what: Wrong) -> Ip2netsError {
+const fn error(place: Piece<'_>, what: Ip2netsErrorCause) -> Ip2netsError {
     Ip2netsError { what, at: place.at }
 }
 
 impl From<NetworksError> for Ip2netsError {
     fn from(NetworksError { what, at }: NetworksError) -> Self {
-        Self { what: Wrong::Network(what), at }
+        Self { what: Ip2netsErrorCause::Network(what), at }
     }
 }
 
@@ -152,22 +152,22 @@ mod tests {
 
     #[test]
     fn errors_name_their_position() {
-        use networks::Wrong as Net;
+        use networks::NetworksErrorCause as Net;
         let table = [
-            ("tcp", 3, Wrong::NoRange),
-            ("tcp(eth0) ", 9, Wrong::NoRange),
-            ("tcp 10.0.0.1; tcp1 # 10.0.0.2", 18, Wrong::NoRange),
-            ("tcp 10.0.0.*;tpc 10.0.0.*", 13, Wrong::Network(Net::NotANet("tpc".into()))),
-            ("10.0.0.*", 0, Wrong::Network(Net::NotANet("10.0.0.*".into()))),
-            ("tcp,tcp0 10.0.0.*", 4, Wrong::Network(Net::Twice("tcp".into()))),
-            ("tcp(eth0 10.0.0.*", 3, Wrong::Network(Net::Unclosed)),
-            ("tcp() 10.0.0.*", 4, Wrong::Network(Net::Interface(InterfaceError::Nameless))),
-            ("tcp(eth0)10.0.0.*", 9, Wrong::BlankExpected),
-            ("o2ib,tcp[0] 10.0.0.*", 5, Wrong::CptsWithoutInterface),
-            ("tcp 10.0.0", 4, Wrong::Range(Problem::NotIpv4)),
-            ("tcp 10.0.0.1 10.0.0.256", 20, Wrong::Range(Problem::OutOfBounds(0, 255))),
-            ("tcp 10.0.0.[1-3/0]", 16, Wrong::Range(Problem::ZeroStride)),
-            ("tcp 10.0.0.[1", 11, Wrong::Range(Problem::Bracket)),
+            ("tcp", 3, Ip2netsErrorCause::NoRange),
+            ("tcp(eth0) ", 9, Ip2netsErrorCause::NoRange),
+            ("tcp 10.0.0.1; tcp1 # 10.0.0.2", 18, Ip2netsErrorCause::NoRange),
+            ("tcp 10.0.0.*;tpc 10.0.0.*", 13, Ip2netsErrorCause::Network(Net::NotANet("tpc".into()))),
+            ("10.0.0.*", 0, Ip2netsErrorCause::Network(Net::NotANet("10.0.0.*".into()))),
+            ("tcp,tcp0 10.0.0.*", 4, Ip2netsErrorCause::Network(Net::Twice("tcp".into()))),
+            ("tcp(eth0 10.0.0.*", 3, Ip2netsErrorCause::Network(Net::Unclosed)),
+            ("tcp() 10.0.0.*", 4, Ip2netsErrorCause::Network(Net::Interface(InterfaceError::Nameless))),
+            ("tcp(eth0)10.0.0.*", 9, Ip2netsErrorCause::BlankExpected),
+            ("o2ib,tcp[0] 10.0.0.*", 5, Ip2netsErrorCause::CptsWithoutInterface),
+            ("tcp 10.0.0", 4, Ip2netsErrorCause::Range(Problem::NotIpv4)),
+            ("tcp 10.0.0.1 10.0.0.256", 20, Ip2netsErrorCause::Range(Problem::OutOfBounds(0, 255))),
+            ("tcp 10.0.0.[1-3/0]", 16, Ip2netsErrorCause::Range(Problem::ZeroStride)),
+            ("tcp 10.0.0.[1", 11, Ip2netsErrorCause::Range(Problem::Bracket)),
         ];
         for (text, at, what) in table {
             assert_eq!(parse_string(text), Err(Ip2netsError { what, at }), "{text}");

@@ -1,6 +1,6 @@
 //! Requests about local NIs.
 
-use super::stats::{self, Due};
+use super::stats::{self, NextPing};
 use crate::node::{Node, logged};
 use lnet_core::MAX_HEALTH;
 use lnet_core::health::{Cause, NiState};
@@ -125,7 +125,7 @@ fn tunables(ni: &Ni) -> NiTunables {
 /// the kernel reports 0.
 fn health(node: &Node, ni: &Ni) -> LocalHealth {
     let failed = ni.failures().read();
-    let Due { ping_count, at, seconds } = Due::new(node, ni.recovery());
+    let NextPing { ping_count, at, seconds } = NextPing::new(node, ni.recovery());
     LocalHealth {
         fatal_error: ni.is_fatal(),
         value: if ni.nid().is_loopback() { 0 } else { ni.health().min(MAX_HEALTH) },

@@ -1,7 +1,7 @@
 //! Requests about peers.
 
 use super::discovery;
-use super::stats::{self, Due};
+use super::stats::{self, NextPing};
 use crate::node::Node;
 use lnet_core::health::{Cause, PeerNiState};
 use lnet_core::topology::{PeerNi, PeerState};
@@ -78,7 +78,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
 /// The failure counters, under the kernel's names of the causes.
 fn health(node: &Node, ni: &PeerNi) -> PeerHealth {
     let failed = ni.failures().read();
-    let Due { ping_count, at, seconds } = Due::new(node, ni.recovery());
+    let NextPing { ping_count, at, seconds } = NextPing::new(node, ni.recovery());
     PeerHealth {
         value: ni.health(),
         dropped: failed.of(Cause::RemoteDropped),

@@ -43,7 +43,7 @@ pub(super) fn node(core: &Core) -> LnetStats {
 }
 
 /// The schedule of an interface's recovery pings.
-pub(super) struct Due {
+pub(super) struct NextPing {
     /// The number of pings since the interface last responded.
     pub(super) ping_count: u64,
     /// The time of the next ping in seconds on the node's clock; 0 for a healthy interface.
@@ -52,7 +52,7 @@ pub(super) struct Due {
     pub(super) seconds: Option<u64>,
 }
 
-impl Due {
+impl NextPing {
     pub(super) fn new(node: &Node, recovery: Recovery) -> Self {
         let now = node.now();
         Self {

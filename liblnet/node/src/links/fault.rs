@@ -8,7 +8,7 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault<'a> {
     /// No link has this name.
-    Gone(&'a str),
+    Removed(&'a str),
     /// The link of this name is set down.
     Down(&'a str),
     /// The link of this name is set up, but has no carrier.
@@ -41,7 +41,7 @@ pub(super) fn fault_of<'a>(
     // An alias without its address is not listed, but its link is.
     let link = name.split_once(':').map_or(name, |(link, _)| link);
     match machine.iter().find(|entry| entry.name == link) {
-        None => Some(Fault::Gone(link)),
+        None => Some(Fault::Removed(link)),
         Some(entry) => fault_of_link(entry).or(Some(Fault::NoAddress(link))),
     }
 }
@@ -57,7 +57,7 @@ fn fault_of_link(entry: &Entry) -> Option<Fault<'_>> {
 impl fmt::Display for Fault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Gone(link) => write!(f, "{link} is gone"),
+            Self::Removed(link) => write!(f, "{link} is gone"),
             Self::Down(link) => write!(f, "{link} is down"),
             Self::NoCarrier(link) => write!(f, "{link} has no carrier"),
             Self::NoAddress(link) => write!(f, "{link} does not have the address any more"),

@@ -74,7 +74,7 @@ impl Chaos {
             .flat_map(|rail| (0..random.u16(1..=5) / 5 + 1).map(move |which| (rail, which)))
             .map(|(rail, which)| {
                 let nid = nid(0, (node + 1) << 8 | u32::from(rail * 4 + which + 1));
-                self.world.hang_on(nid, Rail(rail));
+                self.world.attach(nid, Rail(rail));
                 nid
             })
             .collect();

@@ -77,7 +77,7 @@ impl Pair {
         let mut world = World::new(name, config);
         for (rails, nid_of) in [(self.rails_a, a as fn(u32) -> Nid), (self.rails_b, b)] {
             let nids: Vec<Nid> = (1..=rails).map(nid_of).collect();
-            (1..=rails).for_each(|number| world.hang_on(nid_of(number), rail(number)));
+            (1..=rails).for_each(|number| world.attach(nid_of(number), rail(number)));
             world.add_node(NodeSpec {
                 settings: self.settings,
                 tunables: self.tunables,

@@ -130,7 +130,7 @@ impl Outgoing {
 
 /// A message that the driver has completed, with its result.
 pub(super) type EndedMessage = (Pooled<OutgoingMessage>, Result<(), SendFailure>);
-pub(super) type Ended = Vec<EndedMessage>;
+pub(super) type EndedMessages = Vec<EndedMessage>;
 
 /// Send state of a connection, behind its lock.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ pub(crate) struct SendSide {
     pub(crate) unacked: Unacked<Pooled<OutgoingMessage>>,
     /// Vector that a writer leaves for the next one, so that none allocates.
     spare: Vec<Outgoing>,
-    spare_ended: Ended,
+    spare_ended: EndedMessages,
 }
 
 /// The parts of a [`SendSide`] as long as messages are sent.
@@ -157,7 +157,7 @@ enum Sending {
     /// Messages are sent in the order of the queue.
     Open(VecDeque<Outgoing>),
     /// Nothing is sent any more, for this reason.
-    Ended(ConnError),
+    EndedMessages(ConnError),
 }
 
 /// The writer of a connection's queue. There is at most one.
@@ -196,7 +196,7 @@ pub(super) enum NextBatch {
     /// The scheduler continues with the batch, and the thread is no longer the writer.
     Later,
     /// Sending has ended: the batch is to be given up.
-    Ended(Vec<Outgoing>, ConnError),
+    EndedMessages(Vec<Outgoing>, ConnError),
 }
 
 impl Writer {
@@ -257,7 +257,7 @@ impl SendSide {
             writer: Writer::Nobody,
             unacked: Unacked::new(conn_seq),
             spare: Vec::new(),
-            spare_ended: Ended::new(),
+            spare_ended: EndedMessages::new(),
         }
     }
 
@@ -265,7 +265,7 @@ impl SendSide {
     pub(super) const fn ended(&self) -> Option<ConnError> {
         match &self.sending {
             Sending::Open(_) => None,
-            Sending::Ended(conn_error) => Some(*conn_error),
+            Sending::EndedMessages(conn_error) => Some(*conn_error),
         }
     }
 
@@ -273,7 +273,7 @@ impl SendSide {
     pub(super) fn end(&mut self, conn_error: ConnError) -> VecDeque<Outgoing> {
         let Sending::Open(queue) = &mut self.sending else { return VecDeque::new() };
         let queue = std::mem::take(queue);
-        self.sending = Sending::Ended(conn_error);
+        self.sending = Sending::EndedMessages(conn_error);
         queue
     }
 
@@ -282,7 +282,7 @@ impl SendSide {
         let Self { sending, writer, unacked, .. } = self;
         match sending {
             Sending::Open(queue) => Some(OpenSide { queue, writer, unacked }),
-            Sending::Ended(_) => None,
+            Sending::EndedMessages(_) => None,
         }
     }
 
@@ -301,18 +301,18 @@ impl SendSide {
         let Self { sending, unacked, .. } = self;
         let queue = match sending {
             Sending::Open(queue) => Some(queue),
-            Sending::Ended(_) => None,
+            Sending::EndedMessages(_) => None,
         };
         let queued = queue.into_iter().flatten().filter_map(|out| out.message.as_mut());
         queued.chain(unacked.all_written())
     }
 
     /// Takes the spare vectors, for messages to be written and for those that have ended.
-    pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, Ended) {
+    pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, EndedMessages) {
         (std::mem::take(&mut self.spare), std::mem::take(&mut self.spare_ended))
     }
 
-    pub(super) fn keep_spare(&mut self, ended: Ended) {
+    pub(super) fn keep_spare(&mut self, ended: EndedMessages) {
         if self.spare_ended.capacity() < ended.capacity() {
             self.spare_ended = ended;
         }
@@ -343,12 +343,12 @@ impl SendSide {
     pub(super) fn next_batch(&mut self, mut batch: Vec<Outgoing>, limit: usize, full: bool) -> NextBatch {
         let queue = match &mut self.sending {
             Sending::Open(queue) => queue,
-            Sending::Ended(conn_error) => return NextBatch::Ended(batch, *conn_error),
+            Sending::EndedMessages(conn_error) => return NextBatch::EndedMessages(batch, *conn_error),
         };
         if full && !self.writer.take_writable_again() {
             return match self.stop_for_now(batch) {
                 Ok(()) => NextBatch::Later,
-                Err((batch, conn_error)) => NextBatch::Ended(batch, conn_error),
+                Err((batch, conn_error)) => NextBatch::EndedMessages(batch, conn_error),
             };
         }
         let room = limit.saturating_sub(batch.len()).min(queue.len());
@@ -368,7 +368,7 @@ impl SendSide {
     ) -> Result<(), (Vec<Outgoing>, ConnError)> {
         let queue = match &mut self.sending {
             Sending::Open(queue) => queue,
-            Sending::Ended(conn_error) => return Err((batch, *conn_error)),
+            Sending::EndedMessages(conn_error) => return Err((batch, *conn_error)),
         };
         while let Some(out) = batch.pop() {
             queue.push_front(out);

@@ -5,7 +5,7 @@
 //! accept wait until the socket is writable again.
 
 use super::cork;
-use super::send_side::{Ended, EndedMessage, NextBatch, OpenSide, Outgoing, Transmitted, Turn};
+use super::send_side::{EndedMessage, EndedMessages, NextBatch, OpenSide, Outgoing, Transmitted, Turn};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::Version;
@@ -253,13 +253,13 @@ impl Connection {
         lock(&self.tx).keep_spare(ended);
     }
 
-    fn write_batches(self: &Arc<Self>, mut batch: Vec<Outgoing>, mut full: bool, ended: &mut Ended) {
+    fn write_batches(self: &Arc<Self>, mut batch: Vec<Outgoing>, mut full: bool, ended: &mut EndedMessages) {
         for _ in 0..ROUNDS {
             let next = lock(&self.tx).next_batch(batch, BATCH, full);
             batch = match next {
                 NextBatch::Write(batch) => batch,
                 NextBatch::Nothing | NextBatch::Later => return,
-                NextBatch::Ended(batch, conn_error) => return self.give_up(batch, conn_error, ended),
+                NextBatch::EndedMessages(batch, conn_error) => return self.give_up(batch, conn_error, ended),
             };
             match self.write(&mut batch) {
                 Written::All | Written::More => full = false,
@@ -280,7 +280,7 @@ impl Connection {
         }
     }
 
-    fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, ended: &mut Ended) {
+    fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, ended: &mut EndedMessages) {
         for out in batch {
             ended.extend(match out.left() {
                 0 => self.wrote(out),

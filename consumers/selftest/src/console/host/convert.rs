@@ -1,7 +1,7 @@
 //! Conversion between the types of a console and the messages on the wire.
 
 use crate::console;
-use crate::console::call::{Counters, Said, SessionNumber};
+use crate::console::call::{Counters, ReplyContent, SessionNumber};
 use crate::console::rpc::{BatchNumber, RpcBody, RpcReply, RpcRequest};
 use crate::console::test_spec::TestSpec;
 use crate::rpc::{Bulk, Call};
@@ -77,20 +77,24 @@ pub(super) fn reply(incoming: IncomingReply) -> RpcReply {
         Reply::MakeSession(it) => {
             // A reply with an error has the name of another session.
             let name = if it.status.is_ok() { String::new() } else { it.name.text().into_owned() };
-            (it.status, it.session, Said::Session { timeout: it.timeout, name })
+            (it.status, it.session, ReplyContent::Session { timeout: it.timeout, name })
         }
         Reply::Debug(it) => {
             let name = it.name.text().into_owned();
-            (it.status, it.session, Said::Session { timeout: it.timeout, name })
+            (it.status, it.session, ReplyContent::Session { timeout: it.timeout, name })
         }
-        Reply::Batch(it) => (it.status, it.session, Said::Running(it.active)),
-        Reply::QueryStat(it) => (it.status, it.session, Said::Counters(counters(&it.stats))),
-        Reply::RemoveSession(it) | Reply::AddTest(it) => (it.status, it.session, Said::Nothing),
-        Reply::Join(it) => (it.status, it.session, Said::Nothing),
-        Reply::Brw(status) => (status, None, Said::Nothing),
-        Reply::Ping(it) => (it.status, None, Said::Nothing),
+        Reply::Batch(it) => (it.status, it.session, ReplyContent::Running(it.active)),
+        Reply::QueryStat(it) => (it.status, it.session, ReplyContent::Counters(counters(&it.stats))),
+        Reply::RemoveSession(it) | Reply::AddTest(it) => (it.status, it.session, ReplyContent::Nothing),
+        Reply::Join(it) => (it.status, it.session, ReplyContent::Nothing),
+        Reply::Brw(status) => (status, None, ReplyContent::Nothing),
+        Reply::Ping(it) => (it.status, None, ReplyContent::Nothing),
     };
-    let said = if status.is_ok() || matches!(said, Said::Session { .. }) { said } else { Said::Nothing };
+    let said = if status.is_ok() || matches!(said, ReplyContent::Session { .. }) {
+        said
+    } else {
+        ReplyContent::Nothing
+    };
     let Status(status) = status;
     RpcReply { features: incoming.features.0, status, session: number(session), said }
 }

@@ -85,7 +85,7 @@ impl<H> InFlight<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::console::call::{Call, NewSession, Said, SessionNumber, Target};
+    use crate::console::call::{Call, NewSession, ReplyContent, SessionNumber, Target};
     use crate::console::rpc::{RpcBody, RpcReply, RpcRequest};
     use crate::console::{Command, CommandId, Console, Name, Response};
     use std::time::Duration;
@@ -127,7 +127,7 @@ mod tests {
 
         fn reply(&mut self, id: RpcId, session: SessionNumber) -> Vec<Action> {
             self.rpcs.ended(id);
-            let reply = RpcReply { features: 1, status: 0, session, said: Said::Nothing };
+            let reply = RpcReply { features: 1, status: 0, session, said: ReplyContent::Nothing };
             self.console.handle_reply(Duration::ZERO, id, Ok(reply))
         }
     }

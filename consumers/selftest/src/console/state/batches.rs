@@ -1,7 +1,7 @@
 //! Commands about batches: start, stop, query and show.
 
 use super::{CommandId, Console, Session, WAIT};
-use crate::console::call::{BatchInfo, Operation, Outcome, Response, RpcResult, Said, TestInfo};
+use crate::console::call::{BatchInfo, Operation, Outcome, ReplyContent, Response, RpcResult, TestInfo};
 use crate::console::name::Name;
 use crate::console::refusal::{Object, Refusal};
 use crate::console::rpc::RpcBody;
@@ -113,7 +113,7 @@ impl Session {
 
     /// Notes the end of a batch that has ended by itself.
     pub(super) fn was_queried(&mut self, name: &Name, outcome: &Outcome) {
-        let runs = |reply: &RpcResult| matches!(reply, RpcResult::Responded { said: Said::Running(active), .. } if *active != 0);
+        let runs = |reply: &RpcResult| matches!(reply, RpcResult::Responded { said: ReplyContent::Running(active), .. } if *active != 0);
         let ended = outcome.failed_rpcs() == 0 && !outcome.nodes.iter().any(|node| runs(&node.reply));
         if let (true, Ok(batch)) = (ended, self.batches.get_mut(name)) {
             batch.running = false;

@@ -265,7 +265,9 @@ impl Session {
         let transaction = self.transactions.get_mut(&id)?;
         let takes = transaction.operation == Operation::MakeSession;
         if takes
-            && let Ok(RpcReply { status: 0, said: super::call::Said::Session { timeout, .. }, .. }) = &result
+            && let Ok(RpcReply {
+                status: 0, said: super::call::ReplyContent::Session { timeout, .. }, ..
+            }) = &result
             && let Some(node) = self.nodes.get_mut(node)
         {
             node.timeout = *timeout;

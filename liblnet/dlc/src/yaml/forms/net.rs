@@ -4,7 +4,7 @@ use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
 use super::super::scalars::{count, interface, net as net_of, seq_no, text};
 use super::super::tree::{Entry, Kind, Node};
-use super::tunables::{Said, lnd};
+use super::tunables::{GivenTunables, lnd};
 use super::{items, some, values};
 use crate::interface_spec::split_outside_brackets;
 use crate::ip2nets::{Rule, parse_string};
@@ -67,7 +67,7 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
     let number = item_number(&mut fields, reader);
     let problems = reader.problems.len();
     let (name, is_canonical) = net_name(&mut fields, reader);
-    let defaults = Said::read(&mut fields, reader);
+    let defaults = GivenTunables::read(&mut fields, reader);
     let mut detail = count(&mut fields, DETAIL, reader);
     let pattern = fields.get("pattern", reader);
     let ip2net = fields
@@ -108,7 +108,7 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
             reader.missing(at, "a pattern without its net; add 'net: NAME'");
         }
         let interfaces = nis.into_iter().filter_map(with_its_cpts).collect();
-        let Said { tunables, lnd, cpts } = defaults;
+        let GivenTunables { tunables, lnd, cpts } = defaults;
         return name.map_or_else(Vec::new, |net| {
             let rule = Rule { net, interfaces, ranges };
             vec![(NetOrRule::Rule(Ip2netsItem { rule, tunables, lnd, cpts }), number)]
@@ -192,13 +192,13 @@ fn item_number(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
 /// Reads one item of `local NI(s)`; the result has several NIs if the item names several interfaces.
 fn local_ni(
     node: &Node,
-    defaults: &Said,
+    defaults: &GivenTunables,
     needs_interface: bool,
     detail: &mut Option<u32>,
     reader: &mut Reader,
 ) -> Vec<NiItem> {
     let Some(mut fields) = Fields::of(node, "an NI", reader) else { return Vec::new() };
-    let said = Said::read(&mut fields, reader).or(defaults);
+    let said = GivenTunables::read(&mut fields, reader).or(defaults);
     let fields_say_interfaces = fields.has("interfaces");
     let found = fields.get("interfaces", reader).map(|node| interfaces(node, &said, detail, reader));
     *detail = (*detail).max(count(&mut fields, DETAIL, reader));
@@ -213,7 +213,12 @@ fn local_ni(
 }
 
 /// Reads the value of `interfaces`: labels with names, items with `intf`, or names.
-fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &mut Reader) -> Vec<NiItem> {
+fn interfaces(
+    node: &Node,
+    defaults: &GivenTunables,
+    detail: &mut Option<u32>,
+    reader: &mut Reader,
+) -> Vec<NiItem> {
     match &node.kind {
         Kind::Empty | Kind::Null(_) => Vec::new(),
         Kind::Scalar(_) => named(node, defaults, reader),
@@ -222,7 +227,7 @@ fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &m
         }
         Kind::Map(entries) if entries.iter().any(|entry| entry.key == "intf") => {
             let Some(mut fields) = Fields::of(node, "an interface", reader) else { return Vec::new() };
-            let said = Said::read(&mut fields, reader).or(defaults);
+            let said = GivenTunables::read(&mut fields, reader).or(defaults);
             *detail = (*detail).max(count(&mut fields, DETAIL, reader));
             let name = fields.get("intf", reader);
             fields.ignore(&["seq_no"]);
@@ -242,7 +247,7 @@ fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &m
 }
 
 /// One NI for each name in a value, which usually has one.
-fn named(node: &Node, said: &Said, reader: &mut Reader) -> Vec<NiItem> {
+fn named(node: &Node, said: &GivenTunables, reader: &mut Reader) -> Vec<NiItem> {
     specs(node, reader).into_iter().map(|spec| ni_item(Some(spec), said.clone())).collect()
 }
 
@@ -257,8 +262,8 @@ fn specs(node: &Node, reader: &mut Reader) -> Vec<InterfaceSpec> {
 }
 
 /// The NI. CPTs given with the interface's name take precedence over those of the item.
-fn ni_item(interface: Option<InterfaceSpec>, said: Said) -> NiItem {
-    let Said { tunables, lnd, cpts } = said;
+fn ni_item(interface: Option<InterfaceSpec>, said: GivenTunables) -> NiItem {
+    let GivenTunables { tunables, lnd, cpts } = said;
     match interface {
         Some(InterfaceSpec { name, cpts: own }) => {
             NiItem { interface: Some(InterfaceSpec::named(name)), tunables, lnd, cpts: own.or(cpts) }
@@ -280,7 +285,7 @@ fn ip2nets_item(node: &Node, reader: &mut Reader) -> Vec<(Ip2netsItem, SeqNo)> {
         reader.missing(fields.at, "a rule without its net; add 'net-spec: NAME'");
     }
     let net = name.and_then(|node| net_of(node, "net-spec", reader));
-    let Said { tunables, lnd, cpts } = Said::read(&mut fields, reader);
+    let GivenTunables { tunables, lnd, cpts } = GivenTunables::read(&mut fields, reader);
     let interfaces = fields.get("interfaces", reader).map_or_else(Vec::new, values);
     let interfaces = interfaces.into_iter().flat_map(|node| specs(node, reader)).collect();
     let ranges = fields.get("ip-range", reader).map_or_else(Vec::new, values);

@@ -9,13 +9,13 @@ use crate::request::{LndTunables, NiTunables};
 
 /// The tunables and CPTs that are given at one level: an item or an NI.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct GivenTunables {
     pub(super) tunables: NiTunables,
     pub(super) lnd: LndTunables,
     pub(super) cpts: Option<CptList>,
 }
 
-impl Said {
+impl GivenTunables {
     /// Reads `tunables`, `lnd tunables` and `CPT` of an NI or an item. CPTs and the driver's tunables may
     /// also stand among the tunables, and CPTs under `SMP`, as in the Lustre manual.
     pub(super) fn read(fields: &mut Fields<'_>, reader: &mut Reader) -> Self {

@@ -2,7 +2,7 @@
 //! while a command waits.
 #![allow(dead_code, reason = "not all of it in every test")]
 
-use lnet_selftest::console::call::{Said, SessionNumber};
+use lnet_selftest::console::call::{ReplyContent, SessionNumber};
 use lnet_selftest::console::rpc::{BatchNumber, KNOWN_FEATURES};
 use lnet_selftest::console::{
     Action, Call, Command, CommandId, Console, Counters, Refusal, Response, RpcBody, RpcId, RpcReply,
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// The console and all nodes.
-pub struct Desk {
+pub struct ConsoleRig {
     pub console: Console,
     pub nodes: BTreeMap<Nid, FakeNode>,
     pub now: Duration,
@@ -32,14 +32,14 @@ pub struct FakeNode {
     /// Seconds after which the node's session ends.
     pub timeout: u32,
     pub features: u32,
-    pub is: Mood,
+    pub is: NodeBehaviour,
     /// The errors in the node's counters.
     pub errors: Counters,
 }
 
 /// The way in which a node answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mood {
+pub enum NodeBehaviour {
     Fine,
     /// The node never answers.
     Unresponsive,
@@ -62,7 +62,7 @@ struct Instance {
     repeat: i32,
 }
 
-impl Desk {
+impl ConsoleRig {
     /// A console with nodes that respond to every request.
     pub fn new(nids: &[&str]) -> Self {
         let mut console = Console::default();
@@ -145,9 +145,9 @@ impl Desk {
     fn deliver(&mut self, request: &RpcRequest) -> Option<Result<RpcReply, i32>> {
         let Some(node) = self.nodes.get_mut(&request.to.nid) else { return Some(Err(libc::EHOSTUNREACH)) };
         match node.is {
-            Mood::Unresponsive => None,
-            Mood::Failing(errno) => Some(Err(errno)),
-            Mood::Fine | Mood::Refusing(_) => Some(Ok(node.respond(self.now, request))),
+            NodeBehaviour::Unresponsive => None,
+            NodeBehaviour::Failing(errno) => Some(Err(errno)),
+            NodeBehaviour::Fine | NodeBehaviour::Refusing(_) => Some(Ok(node.respond(self.now, request))),
         }
     }
 }
@@ -155,7 +155,7 @@ impl Desk {
 impl Default for FakeNode {
     fn default() -> Self {
         let errors = Counters::default();
-        Self { session: None, timeout: 100, features: KNOWN_FEATURES, is: Mood::Fine, errors }
+        Self { session: None, timeout: 100, features: KNOWN_FEATURES, is: NodeBehaviour::Fine, errors }
     }
 }
 
@@ -175,20 +175,22 @@ impl FakeNode {
 
     fn respond(&mut self, now: Duration, request: &RpcRequest) -> RpcReply {
         let (status, said) = match (self.is, &request.body) {
-            (Mood::Refusing(status), body)
+            (NodeBehaviour::Refusing(status), body)
                 if !matches!(body, RpcBody::MakeSession { .. } | RpcBody::Debug) =>
             {
-                (status, Said::Nothing)
+                (status, ReplyContent::Nothing)
             }
-            _ => self.serve(now, request).unwrap_or_else(|errno| (errno.unsigned_abs(), Said::Nothing)),
+            _ => {
+                self.serve(now, request).unwrap_or_else(|errno| (errno.unsigned_abs(), ReplyContent::Nothing))
+            }
         };
         let session = self.session.as_ref().map_or(SessionNumber::NONE, |member| member.number);
         RpcReply { features: self.features & request.features, status, session, said }
     }
 
-    fn serve(&mut self, now: Duration, request: &RpcRequest) -> Result<(u32, Said), i32> {
+    fn serve(&mut self, now: Duration, request: &RpcRequest) -> Result<(u32, ReplyContent), i32> {
         let timeout = self.timeout;
-        let named = |name: &str| Said::Session { timeout, name: name.to_owned() };
+        let named = |name: &str| ReplyContent::Session { timeout, name: name.to_owned() };
         match &request.body {
             RpcBody::MakeSession { force, name } => match &self.session {
                 Some(member) if member.number == request.session => return Ok((0, named(""))),
@@ -206,7 +208,7 @@ impl FakeNode {
             }
             RpcBody::RemoveSession => {
                 return match self.session.take_if(|member| member.number == request.session) {
-                    Some(_) => Ok((0, Said::Nothing)),
+                    Some(_) => Ok((0, ReplyContent::Nothing)),
                     None => Err(if self.session.is_some() { libc::EBUSY } else { libc::ESRCH }),
                 };
             }
@@ -220,36 +222,36 @@ impl FakeNode {
         let said = match &request.body {
             RpcBody::AddServer { batch, .. } => {
                 member.batches.entry(*batch).or_default().push(Instance { runs: None, repeat: 0 });
-                Said::Nothing
+                ReplyContent::Nothing
             }
             RpcBody::AddClient { batch, repeat, .. } => {
                 let instance = Instance { runs: Some(false), repeat: *repeat };
                 member.batches.entry(*batch).or_default().push(instance);
-                Said::Nothing
+                ReplyContent::Nothing
             }
             RpcBody::RunBatch { batch, .. } => {
                 // A loop that is not endless ends at once.
                 for it in member.batches.get_mut(batch).ok_or(libc::ENOENT)? {
                     it.runs = it.runs.map(|_| it.repeat < 0);
                 }
-                Said::Nothing
+                ReplyContent::Nothing
             }
             RpcBody::StopBatch { batch, .. } => {
                 for it in member.batches.get_mut(batch).ok_or(libc::ENOENT)? {
                     it.runs = it.runs.map(|_| false);
                 }
-                Said::Nothing
+                ReplyContent::Nothing
             }
             RpcBody::QueryBatch { batch, test } => {
                 let instances = member.batches.get(batch).ok_or(libc::ENOENT)?;
                 let running = |it: &&Instance| it.runs == Some(true);
-                Said::Running(match (*test as usize).checked_sub(1) {
+                ReplyContent::Running(match (*test as usize).checked_sub(1) {
                     None => instances.iter().filter(running).count() as u32,
                     Some(at) => instances.get(at).filter(running).map_or(0, |_| 1),
                 })
             }
-            RpcBody::Stat => Said::Counters(member.counters(now, &self.errors)),
-            RpcBody::MakeSession { .. } | RpcBody::Debug | RpcBody::RemoveSession => Said::Nothing,
+            RpcBody::Stat => ReplyContent::Counters(member.counters(now, &self.errors)),
+            RpcBody::MakeSession { .. } | RpcBody::Debug | RpcBody::RemoveSession => ReplyContent::Nothing,
         };
         Ok((0, said))
     }

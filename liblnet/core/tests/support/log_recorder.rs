@@ -4,12 +4,12 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::sync::{Mutex, Once};
 
 /// The lines logged by all tests of a program: each test selects those with its NIDs.
-struct Said(Mutex<Vec<(Level, String)>>);
+struct LogRecorder(Mutex<Vec<(Level, String)>>);
 
-static SAID: Said = Said(Mutex::new(Vec::new()));
+static LOG_RECORDER: LogRecorder = LogRecorder(Mutex::new(Vec::new()));
 static LISTEN: Once = Once::new();
 
-impl Log for Said {
+impl Log for LogRecorder {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -23,14 +23,14 @@ impl Log for Said {
 
 /// The lines at this level that have all these words.
 pub fn said(level: Level, words: &[&str]) -> usize {
-    let said = SAID.0.lock().unwrap();
+    let said = LOG_RECORDER.0.lock().unwrap();
     let is_one = |line: &str| words.iter().all(|word| line.contains(word));
     said.iter().filter(|(of, line)| *of == level && is_one(line)).count()
 }
 
 pub fn listen() {
     LISTEN.call_once(|| {
-        log::set_logger(&SAID).unwrap();
+        log::set_logger(&LOG_RECORDER).unwrap();
         log::set_max_level(LevelFilter::Info);
     });
 }
