@@ -2,26 +2,12 @@
 
 use super::DataPath;
 use super::put_get::next_hop;
-use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
+use crate::health::{Resend, ResendPlan, SendFailure};
 use crate::model::message::{OutgoingMessage, Pooled, Role};
 use crate::model::{PeerNi, PeerState};
 use crate::select::{self, ChosenPath};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
-
-impl ResendContext for DataPath {
-    fn select_path_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
-        self.select_path_again(message)
-    }
-
-    fn may_wait_for_route(&self, message: &OutgoingMessage) -> bool {
-        self.awaits_route(message)
-    }
-
-    fn spend_retry(&self, message: &OutgoingMessage, peer_ni: &PeerNi, retry_count: u32) -> bool {
-        self.may_retry(message, peer_ni, retry_count)
-    }
-}
 
 impl DataPath {
     /// Plans the resend of a failed message (HE-20); `None` if it is not resent.
@@ -30,7 +16,21 @@ impl DataPath {
         message: &mut OutgoingMessage,
         failure: SendFailure,
     ) -> Option<ResendPlan> {
-        self.health.plan_resend(&self.env, &self.topology, message, failure, self)
+        let Self { env, topology, health, .. } = self;
+        if !health.note_failed_attempt(env, topology, message, failure) {
+            return None;
+        }
+        let path = match self.select_path_again(message) {
+            Ok(path) => path,
+            Err(Errno::HostUnreachable) if self.awaits_route(message) => {
+                return Some(ResendPlan::wait_for_route(message, env.now()));
+            }
+            Err(_) => return None,
+        };
+        let spend_retry = |message: &OutgoingMessage, peer_ni: &PeerNi| {
+            self.may_retry(message, peer_ni, env.settings().retry_count)
+        };
+        health.plan_resend(env, topology, message, failure, path, spend_retry)
     }
 
     /// Sets the new path of a message without credits; returns the message if it is to be sent now, and queues it otherwise.

@@ -34,7 +34,7 @@ pub use reachability::PeerReachability;
 pub(crate) use reachability::peer_ni_state;
 pub use recovery_queues::NiKind;
 pub(crate) use repeats::Repeat;
-pub(crate) use resend::{Resend, ResendContext, ResendPlan, pause};
+pub(crate) use resend::{Resend, ResendPlan, pause};
 pub use unresponsive_paths::UnresponsivePath;
 
 use crate::environment::time::Time;

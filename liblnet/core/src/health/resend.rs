@@ -50,18 +50,6 @@ pub(crate) enum Resend {
     Later,
 }
 
-/// The information about the node that the decision to resend needs.
-pub(crate) trait ResendContext {
-    /// The path that the message would take now.
-    fn select_path_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno>;
-
-    /// Whether a message for which there is no path waits for one.
-    fn may_wait_for_route(&self, message: &OutgoingMessage) -> bool;
-
-    /// Whether the message may be resent on a path that has failed, `retry_count` times in all; spends the retry.
-    fn spend_retry(&self, message: &OutgoingMessage, peer_ni: &PeerNi, retry_count: u32) -> bool;
-}
-
 /// Whether the failure allows a resend (core-behaviour 4.2, and deduplication). `may_arrive_twice`: a second copy does no harm.
 const fn may_repeat(failure: SendFailure, may_arrive_twice: bool, is_routed: bool) -> bool {
     match failure.delivery {
@@ -89,18 +77,26 @@ pub(crate) fn pause(resends: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(resends)).min(MAX_PAUSE)
 }
 
+impl ResendPlan {
+    /// The plan for a message for which there is no path, and one may come.
+    pub(crate) fn wait_for_route(message: &mut OutgoingMessage, now: Time) -> Self {
+        message.attempts.failed.clear();
+        Self { path: None, at: Some((now + MAX_PAUSE).min(message.deadline)), spends_a_retry: false }
+    }
+}
+
 impl Health {
-    /// Whether a failed message is resent, and how (HE-20).
-    pub(crate) fn plan_resend(
+    /// Whether a failed message may be resent (HE-20). If so, the path on which it failed is added to its attempts: the next path
+    /// is selected by them.
+    pub(crate) fn note_failed_attempt(
         &self,
         env: &Environment,
         topology: &Topology,
         message: &mut OutgoingMessage,
         failure: SendFailure,
-        context: &impl ResendContext,
-    ) -> Option<ResendPlan> {
+    ) -> bool {
         let settings = env.settings();
-        let (ni, peer_ni) = (message.ni.clone()?, message.peer_ni.clone()?);
+        let (Some(ni), Some(peer_ni)) = (message.ni.clone(), message.peer_ni.clone()) else { return false };
         if settings.retry_count == 0
             || message.is_recovery_ping()
             || env.is_ending()
@@ -110,12 +106,9 @@ impl Health {
                 settings.resend_unconfirmed || is_repeatable(message),
                 message.is_routed(),
             )
+            || env.now() >= message.deadline
         {
-            return None;
-        }
-        let now = env.now();
-        if now >= message.deadline {
-            return None;
+            return false;
         }
         let broke = is_broken_connection(failure);
         if broke {
@@ -126,15 +119,23 @@ impl Health {
         }
         message.attempts.failed.push((ni.nid(), peer_ni.nid()));
         message.attempts.tries_unresponsive = !broke && message.attempts.retries == 0;
-        let path = match context.select_path_again(message) {
-            Ok(path) => path,
-            Err(Errno::HostUnreachable) if context.may_wait_for_route(message) => {
-                message.attempts.failed.clear();
-                let at = Some((now + MAX_PAUSE).min(message.deadline));
-                return Some(ResendPlan { path: None, at, spends_a_retry: false });
-            }
-            Err(_) => return None,
-        };
+        true
+    }
+
+    /// Plans the resend of a message whose failed attempt is noted, on this path; `None` if it is not resent. `spend_retry` spends
+    /// one of the message's retries to the peer NI on which it failed; false: none is left.
+    pub(crate) fn plan_resend(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        message: &mut OutgoingMessage,
+        failure: SendFailure,
+        path: ChosenPath,
+        spend_retry: impl FnOnce(&OutgoingMessage, &PeerNi) -> bool,
+    ) -> Option<ResendPlan> {
+        let now = env.now();
+        let peer_ni = message.peer_ni.clone()?;
+        let broke = is_broken_connection(failure);
         let next_peer_ni = path.peer_ni.as_ref()?;
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
         let may_be_tried =
@@ -153,7 +154,7 @@ impl Health {
         }
         // The first message on each path is free: after the second on one path, all have had their first.
         let spends_a_retry = (!is_new || message.attempts.retries > 0) && !broke;
-        let is_spent = spends_a_retry && !context.spend_retry(message, &peer_ni, settings.retry_count);
+        let is_spent = spends_a_retry && !spend_retry(message, &peer_ni);
         if is_spent && !is_kept {
             return None;
         }
