@@ -4,6 +4,8 @@
 
 mod support;
 
+use lnet_dlc::request::{AddLocalNi, DelLocalNi, LndTunables, NiTunables};
+use lnet_dlc::{Backend, Request};
 use lnet_node::Node;
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -67,6 +69,29 @@ fn carried(machines: &Machines, near: Arc<Node>, far: Arc<Node>) -> [u64; 2] {
     [0, 1].map(|card| after[card] - before[card])
 }
 
+/// The warnings that clients get from a node on the first machine: two for adding its second card once more, on another net, and one
+/// for configuring the node when that is gone.
+fn warned(machines: &Machines, node: &Arc<Node>) -> Vec<String> {
+    let net = "tcp7".parse().unwrap();
+    let add = AddLocalNi {
+        net,
+        interface: Some("eth1".to_owned()),
+        cpts: None,
+        tunables: NiTunables::default(),
+        lnd: LndTunables::default(),
+    };
+    let mut warnings = Vec::new();
+    machines.on(0, || {
+        let mut call = |request| node.call_with_warnings(request, &mut warnings).unwrap();
+        call(Request::AddLocalNi(add));
+        call(Request::DelLocalNi(DelLocalNi { net, interface: None }));
+        call(Request::Configure(true));
+    });
+    // The new interface is named by its own NID.
+    warnings.iter_mut().for_each(|text| *text = text.replace("@tcp7", "@tcp"));
+    warnings
+}
+
 #[test]
 fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
     let Some(machines) = Machines::or_skip(2, 2, Wiring::OneSwitch, |_| None) else { return };
@@ -92,6 +117,8 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
         said[0].starts_with("NI 10.77.0.2@tcp: ") && said[0].contains("leaves by eth0, not eth1"),
         "{said:?}"
     );
+    assert_eq!(warned(&machines, &near), [0; 3].map(|_| said[0].clone()));
+    LOG_RECORDER.0.lock().unwrap().clear();
     let [first, second] = carried(&machines, near, far);
     assert!(first > all && second < all / 8, "{first} {second}");
 

@@ -25,12 +25,22 @@ pub fn text(value: &Value, format: Format) -> String {
     }
 }
 
+/// What there is to say besides the results of a command.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notes<'a> {
+    /// The reason why the last request reached no node, and a remedy.
+    pub hint: Option<&'a str>,
+    /// What the node warned about while it carried out the command; one line each.
+    pub warnings: &'a [String],
+}
+
 /// Writes the result of a command: its output, if any, to standard output; errors, if it failed or could not
-/// show something, to standard error, with `hint` before them: as a comment in YAML, under its own key in JSON.
+/// show something, to standard error, with the hint before them: as a comment in YAML, under its own key in JSON. Warnings go
+/// there in the same way, and are comments if there is no error.
 pub fn write(
     report: &Report,
     outcome: Outcome,
-    hint: Option<&str>,
+    notes: Notes<'_>,
     format: Format,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -41,9 +51,18 @@ pub fn write(
     }
     // The shown values may be incomplete: a ping of several nodes succeeds if one of them answers.
     let failed = !outcome.rc.is_ok() || outcome.kind != Kind::Change && has_failure(&report.errors);
+    if !failed || format == Format::Yaml {
+        for text in notes.warnings {
+            writeln!(err, "# warning: {text}")?;
+        }
+    }
     if failed {
         let mut errors = failures(&report.errors);
-        match (hint, format) {
+        if format == Format::Json && !notes.warnings.is_empty() {
+            let texts = notes.warnings.iter().map(|text| Value::Text(text.clone())).collect();
+            errors.push("warnings", Value::Seq(texts));
+        }
+        match (notes.hint, format) {
             (Some(hint), Format::Json) => errors.push("hint", Value::Text(hint.to_owned())),
             (Some(hint), Format::Yaml) => {
                 for line in hint.lines() {

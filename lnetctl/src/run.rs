@@ -2,12 +2,13 @@
 
 use crate::cli::{self, Cli, Command, Format, Globals};
 use crate::commands::{self, Context, Outcome};
-use crate::output::{self, Streams};
+use crate::output::{self, Notes, Streams};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use lnet_command_line::{refusal, text};
 use lnet_dlc::client::Client;
-use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
+use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo, Warned};
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;
 
@@ -81,8 +82,17 @@ pub fn line(
             let name = said.node.or_else(|| globals.node.clone());
             let is_node_named = name.is_some();
             let node = connect(name);
+            let warnings = RefCell::new(Vec::new());
+            let warn = |text| {
+                let mut all = warnings.borrow_mut();
+                // An interface that is added may be in the subnet of others that were warned about.
+                if !all.contains(&text) {
+                    all.push(text);
+                }
+            };
+            let warned = Warned { backend: &*node, warn };
             let mut cx = Context {
-                node: &*node,
+                node: &warned,
                 is_node_named,
                 report: Report::new(),
                 input: &mut *streams.input,
@@ -92,9 +102,12 @@ pub fn line(
             let outcome = commands::run(command, &mut cx);
             let Context { report, text, .. } = cx;
             let why = node.explain();
-            let written = streams.out.write_all(text.as_bytes()).and_then(|()| {
-                output::write(&report, outcome, why.as_deref(), format, streams.out, streams.err)
-            });
+            let warnings = warnings.borrow();
+            let notes = Notes { hint: why.as_deref(), warnings: &warnings };
+            let written = streams
+                .out
+                .write_all(text.as_bytes())
+                .and_then(|()| output::write(&report, outcome, notes, format, streams.out, streams.err));
             match written {
                 // The reader of the output has closed it; the result of the command does not depend on that.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -216,7 +229,7 @@ fn refuse(entity: &str, text: &str, format: Format, streams: &mut Streams<'_>) -
     let mut report = Report::new();
     let rc = report.end(Operation::Parser, entity, SeqNo::NONE, ReturnCode::BAD_PARAM, text);
     let outcome = Outcome { rc, kind: commands::Kind::Change };
-    output::write(&report, outcome, None, format, streams.out, streams.err)?;
+    output::write(&report, outcome, Notes::default(), format, streams.out, streams.err)?;
     Ok(End::Done(rc))
 }
 

@@ -189,9 +189,17 @@ impl Daemon {
 
 impl Backend for Daemon {
     fn call(&self, request: Request) -> Result<Reply, RequestError> {
+        self.call_with_warnings(request, &mut Vec::new())
+    }
+
+    fn call_with_warnings(
+        &self,
+        request: Request,
+        warnings: &mut Vec<String>,
+    ) -> Result<Reply, RequestError> {
         let node = self.node.wait();
         if request != Request::Unconfigure {
-            let reply = node.call(request)?;
+            let reply = node.call_with_warnings(request, warnings)?;
             return Ok(match reply {
                 Reply::Node(info) => {
                     let selftest = self.selftest().as_ref().map(Selftest::status);

@@ -6,6 +6,7 @@
 use arc_swap::ArcSwapOption;
 use lnet_core::event::in_handler;
 use lnet_core::{Core, Errno};
+use lnet_dlc::Warned;
 use lnet_dlc::client::Client;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
@@ -22,7 +23,14 @@ static WATCH_FORKS: Once = Once::new();
 /// Held while the node starts and ends.
 static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
 /// The client for a node in another process, used if this process has none: the node named by `LNET_NODE`, if that is set.
-static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| Arc::new(Client::new(NodeName::of_environment())));
+/// That node logs its warnings for itself; the caller finds them in the log of this process.
+static ELSEWHERE: LazyLock<Arc<LoggedClient>> = LazyLock::new(|| {
+    let warn = |text| write_line!(LogClass::RequestWarning, "{text}");
+    Arc::new(Warned { backend: Box::new(Client::new(NodeName::of_environment())), warn })
+});
+
+/// A client whose warnings are written to the log.
+type LoggedClient = Warned<Box<Client>, fn(String)>;
 
 struct Users {
     /// The number of `LNetNIInit` calls in force, and one for [`adopt`].

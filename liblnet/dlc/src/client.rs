@@ -1,7 +1,7 @@
 //! The client of the control socket of a node in another process of this machine.
 
 use crate::daemon::{self, Nets};
-use crate::frame::{self, FrameError};
+use crate::frame::{self, FrameError, Response};
 use crate::peer_cred::connect;
 use crate::request::{Backend, Reply, Request, RequestError};
 use crate::runtime_dir::{NodeName, RuntimeDir};
@@ -51,7 +51,7 @@ impl Client {
         lock(&self.why).clone()
     }
 
-    fn carry_out(&self, request: &Request) -> Result<Result<Reply, RequestError>, Failure> {
+    fn carry_out(&self, request: &Request) -> Result<Response, Failure> {
         let bytes = frame::encode_request(request).map_err(|error| Failure::new(error.errno(), error))?;
         let old = lock(&self.idle).take();
         if let Some(link) = old.filter(|link| link.serves(request)) {
@@ -71,11 +71,19 @@ impl Client {
                             tries += 1;
                             continue;
                         }
-                        started => return started.map(|()| Ok(Reply::Done)),
+                        Err(failure) => return Err(failure),
+                        // The daemon has what was asked for; its reply has the warnings.
+                        Ok(()) => {
+                            let exchanged =
+                                self.connect().ok().map(|link| link.exchange(&bytes, timeout_of(request)));
+                            return Ok(exchanged
+                                .and_then(Result::ok)
+                                .unwrap_or_else(|| Ok(Reply::Done).into()));
+                        }
                     }
                 }
                 (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
-                    return Ok(Ok(Reply::Done));
+                    return Ok(Ok(Reply::Done).into());
                 }
                 (link, _) => link?,
             };
@@ -94,13 +102,8 @@ impl Client {
     }
 
     /// Keeps the connection for the next request, unless the node was stopped.
-    fn keep(
-        &self,
-        link: Link,
-        request: &Request,
-        response: Result<Reply, RequestError>,
-    ) -> Result<Reply, RequestError> {
-        if *request != Request::Unconfigure || response.is_err() {
+    fn keep(&self, link: Link, request: &Request, response: Response) -> Response {
+        if *request != Request::Unconfigure || response.result.is_err() {
             *lock(&self.idle) = Some(link);
         }
         response
@@ -187,13 +190,21 @@ impl Client {
 
 impl Backend for Client {
     fn call(&self, request: Request) -> Result<Reply, RequestError> {
-        let outcome = self.carry_out(&request);
-        let (why, result) = match outcome {
-            Ok(result) => (None, result),
-            Err(failure) => (Some(failure.text), Err(failure.errno.into())),
+        self.call_with_warnings(request, &mut Vec::new())
+    }
+
+    fn call_with_warnings(
+        &self,
+        request: Request,
+        warnings: &mut Vec<String>,
+    ) -> Result<Reply, RequestError> {
+        let (why, response) = match self.carry_out(&request) {
+            Ok(response) => (None, response),
+            Err(failure) => (Some(failure.text), Err(failure.errno.into()).into()),
         };
         *lock(&self.why) = why;
-        result
+        warnings.extend(response.warnings);
+        response.result
     }
 }
 
@@ -334,11 +345,7 @@ impl Link {
         !self.read_only || request.only_reads()
     }
 
-    fn exchange(
-        &self,
-        request: &[u8],
-        timeout: Option<Duration>,
-    ) -> Result<Result<Reply, RequestError>, RequestFailure> {
+    fn exchange(&self, request: &[u8], timeout: Option<Duration>) -> Result<Response, RequestFailure> {
         self.stream.set_read_timeout(timeout).map_err(RequestFailure::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
         // A client that is rejected finds the reason in the bytes that the node wrote before it closed the connection.
@@ -452,7 +459,7 @@ mod tests {
                         break;
                     }
                     if left > 0 {
-                        frame::write(&stream, &frame::encode_reply(&Ok(Reply::Done)), None).unwrap();
+                        frame::write(&stream, &frame::encode_reply(&Ok(Reply::Done).into()), None).unwrap();
                     }
                 }
             }

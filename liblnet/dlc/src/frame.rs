@@ -1,7 +1,8 @@
 //! The control socket's messages: four bytes of length, little-endian, and as many bytes of JSON.
 //!
 //! A client sends `{"version":1,"request":...}` and gets, in the order of its requests, `{"version":1,"reply":...}`
-//! or `{"version":1,"errno":-19,"text":"interface eth9: ..."}`, without `text` if only the number is known.
+//! or `{"version":1,"errno":-19,"text":"interface eth9: ..."}`, without `text` if only the number is known. Beside `reply` may be
+//! `"warnings":["NI ..."]`, see [`Backend::call_with_warnings`](crate::Backend::call_with_warnings).
 
 use crate::request::{Reply, Request, RequestError};
 use lnet_os::socket::{Wait, send};
@@ -62,16 +63,33 @@ pub fn encode_request(request: &Request) -> Result<Vec<u8>, FrameError> {
     encode(&RequestOut { version: VERSION, request }, MAX_REQUEST)
 }
 
+/// The outcome of a request, as it is sent to the client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// The reply, or the error.
+    pub result: Result<Reply, RequestError>,
+    /// The warnings that go with a reply; an error has none.
+    pub warnings: Vec<String>,
+}
+
+impl From<Result<Reply, RequestError>> for Response {
+    fn from(result: Result<Reply, RequestError>) -> Self {
+        Self { result, warnings: Vec::new() }
+    }
+}
+
 /// Encodes the outcome of a request as the bytes to be sent. A reply that is too long for a message becomes [`Errno::Overflow`].
-pub fn encode_reply(result: &Result<Reply, RequestError>) -> Vec<u8> {
-    let (encoded, otherwise) = match result {
+pub fn encode_reply(response: &Response) -> Vec<u8> {
+    let (encoded, otherwise) = match &response.result {
         Ok(reply) => {
-            let message = ReplyOut { version: VERSION, outcome: OutcomeOut::Reply(reply), text: None };
+            let outcome = OutcomeOut::Reply(reply);
+            let message = ReplyOut { version: VERSION, outcome, text: None, warnings: &response.warnings };
             (encode(&message, MAX_REPLY), Errno::Overflow)
         }
         Err(RequestError { errno, text }) => {
             let outcome = OutcomeOut::Errno(errno.to_c());
-            (encode(&ReplyOut { version: VERSION, outcome, text: text.as_deref() }, MAX_REPLY), *errno)
+            let message = ReplyOut { version: VERSION, outcome, text: text.as_deref(), warnings: &[] };
+            (encode(&message, MAX_REPLY), *errno)
         }
     };
     encoded.unwrap_or_else(|_| encode_errno(otherwise))
@@ -84,13 +102,14 @@ pub fn decode_request(body: &[u8]) -> Result<Request, FrameError> {
 }
 
 /// Decodes the reply in the JSON of a message. An errno that LNet has no name for is [`Errno::Io`].
-pub fn decode_reply(body: &[u8]) -> Result<Result<Reply, RequestError>, FrameError> {
+pub fn decode_reply(body: &[u8]) -> Result<Response, FrameError> {
     check_version(body)?;
     let message: ReplyIn = serde_json::from_slice(body).map_err(FrameError::Unknown)?;
-    Ok(match message.outcome {
+    let result = match message.outcome {
         OutcomeIn::Reply(reply) => Ok(reply),
         OutcomeIn::Errno(number) => Err(RequestError { errno: Errno::from_c(number), text: message.text }),
-    })
+    };
+    Ok(Response { result, warnings: message.warnings })
 }
 
 /// Reads the JSON of the next message, of at most `limit` bytes; `None` if the connection ended before it.
@@ -164,6 +183,8 @@ struct ReplyOut<'a> {
     outcome: OutcomeOut<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -179,6 +200,8 @@ struct ReplyIn {
     outcome: OutcomeIn,
     #[serde(default)]
     text: Option<String>,
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -248,10 +271,27 @@ mod tests {
         let node = NodeInfo { version: "1".into(), name: "a".into(), process: 7, selftest: None };
         let told = RequestError { errno: Errno::NoDevice, text: Some("interface \"eth9\": missing".into()) };
         for result in [Ok(Reply::Done), Ok(Reply::Node(node)), Err(Errno::Exists.into()), Err(told)] {
-            let mut reader = Drop(io::Cursor::new(encode_reply(&result)));
+            let response = Response::from(result);
+            let mut reader = Drop(io::Cursor::new(encode_reply(&response)));
             let body = read(&mut reader, MAX_REPLY).unwrap().unwrap();
-            assert_eq!(decode_reply(&body).unwrap(), result);
+            assert_eq!(decode_reply(&body).unwrap(), response);
         }
+    }
+
+    #[test]
+    fn a_reply_carries_warnings_and_readers_do_without_fields_that_they_expect_or_know() {
+        let warned = Response { result: Ok(Reply::Number(7)), warnings: vec!["NI A: shared".into()] };
+        let bytes = encode_reply(&warned);
+        let body = br#"{"version":1,"reply":{"number":7},"warnings":["NI A: shared"]}"#;
+        assert!(bytes.ends_with(body), "{}", bytes.escape_ascii());
+        assert_eq!(decode_reply(body).unwrap(), warned);
+        // A reply of a server without warnings, and one of a server that sends a field which this client does not know.
+        let without = Response::from(Ok(Reply::Number(7)));
+        assert_eq!(decode_reply(br#"{"version":1,"reply":{"number":7}}"#).unwrap(), without);
+        assert_eq!(decode_reply(br#"{"version":1,"reply":{"number":7},"later":["x"]}"#).unwrap(), without);
+        // An error says what there is to say.
+        let refused = Response { result: Err(Errno::Exists.into()), ..warned };
+        assert!(encode_reply(&refused).ends_with(br#"{"version":1,"errno":-17}"#));
     }
 
     #[test]
@@ -263,10 +303,10 @@ mod tests {
         let body = br#"{"version":1,"errno":-17}"#;
         let mut expected = (body.len() as u32).to_le_bytes().to_vec();
         expected.extend_from_slice(body);
-        assert_eq!(encode_reply(&Err(Errno::Exists.into())), expected);
+        assert_eq!(encode_reply(&Err(Errno::Exists.into()).into()), expected);
         let told = RequestError { errno: Errno::NoDevice, text: Some("why".into()) };
         let body = br#"{"version":1,"errno":-19,"text":"why"}"#;
-        assert!(encode_reply(&Err(told)).ends_with(body));
+        assert!(encode_reply(&Err(told).into()).ends_with(body));
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod return_code;
 pub mod routes;
 pub mod runtime_dir;
 pub mod value;
+pub mod warned;
 pub mod yaml;
 
 pub use client::Client;
@@ -46,3 +47,4 @@ pub use report::{Operation, Report, SeqNo};
 pub use request::{Backend, Reply, Request, RequestError};
 pub use return_code::ReturnCode;
 pub use value::Value;
+pub use warned::Warned;

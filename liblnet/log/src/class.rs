@@ -360,6 +360,13 @@ log_classes! {
         meaning: "Interfaces of this node are in one subnet on different links, and what one of them sends leaves by the link of another: the machine has no source routes. Several NIs use one link, and stop with it.",
         action: "Add a source route for each address (`ip rule add from ADDRESS table N`, `ip route add SUBNET dev LINK table N`), or set SOCKLND_BIND_TO_DEVICE=1. In both cases set arp_ignore=1 and arp_announce=2 for the links, so that each answers for its own address.",
     }
+    RequestWarning {
+        name: "request_warning",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A node in another process carried out what this process asked for through liblnetconfig, and warns about it. The line is that node's, which has it in its own log as well.",
+        action: "Do what the line says.",
+    }
     LinksUnwatched {
         name: "links_unwatched",
         level: Warn,

@@ -117,17 +117,22 @@ impl Node {
         let driver = self.drivers.for_net(net).map_err(logged)?;
         let found = driver.find_interface(net, interface).map_err(logged)?;
         let config = NiConfig { interface: Some(found.name), ..driver.ni_tunables().into() };
-        self.start_ni(found.nid, config).map_err(logged)
+        self.start_ni(found.nid, config, &mut Vec::new()).map_err(logged)
     }
 
     /// Like [`Node::add_ni`], by NID: the address of the NID must be local.
     pub fn add_nid(&self, nid: Nid) -> Result<Nid, StartError> {
         let driver = self.drivers.for_net(nid.net()).map_err(logged)?;
-        self.start_ni(nid, driver.ni_tunables().into()).map_err(logged)
+        self.start_ni(nid, driver.ni_tunables().into(), &mut Vec::new()).map_err(logged)
     }
 
-    /// Adds a resolved interface with this configuration. An error is not logged.
-    pub(crate) fn start_ni(&self, nid: Nid, mut config: NiConfig) -> Result<Nid, StartError> {
+    /// Adds a resolved interface with this configuration. An error is not logged; warnings are, and are added to `warnings`.
+    pub(crate) fn start_ni(
+        &self,
+        nid: Nid,
+        mut config: NiConfig,
+        warnings: &mut Vec<String>,
+    ) -> Result<Nid, StartError> {
         let driver = self.drivers.for_net(nid.net())?;
         let name = config.interface.as_deref();
         config.ip_address = driver.ip_address(nid);
@@ -135,10 +140,19 @@ impl Node {
         config.device = config.ip_address.and_then(links::device_of);
         self.core.admin().add_ni(nid, config, driver)?;
         self.links.cover(&self.core, nid);
-        if let Egress::Routes { own_link } = driver.egress() {
-            links::warn_of_shared_subnet(&self.core, nid, own_link);
+        for text in self.ni_warnings(nid) {
+            write_line!(LogClass::SubnetShared, "{text}");
+            warnings.push(text);
         }
         Ok(nid)
+    }
+
+    /// The warnings about an interface of the node, as they are when it is added.
+    pub(crate) fn ni_warnings(&self, nid: Nid) -> Vec<String> {
+        match self.drivers.for_net(nid.net()).map(|driver| driver.egress()) {
+            Ok(Egress::Routes { own_link }) => links::misrouted_nis(&self.core, nid, own_link),
+            _ => Vec::new(),
+        }
     }
 
     /// Removes an interface: see [`lnet_core::Admin::remove_ni`].

@@ -102,7 +102,7 @@ fn send(stream: &UnixStream, request: &Request) {
 }
 
 fn receive(mut stream: &UnixStream) -> Result<Reply, RequestError> {
-    frame::decode_reply(&frame::read(&mut stream, MAX_REPLY).unwrap().unwrap()).unwrap()
+    frame::decode_reply(&frame::read(&mut stream, MAX_REPLY).unwrap().unwrap()).unwrap().result
 }
 
 fn is_at_end(mut stream: &UnixStream) -> bool {

@@ -38,6 +38,17 @@ pub trait Backend {
     /// Carries out one request and waits for its reply; a ping may take minutes.
     /// [`Errno::NetworkDown`] where there is no node.
     fn call(&self, request: Request) -> Result<Reply, RequestError>;
+
+    /// Does the same as [`Backend::call`], and adds to `warnings` what the receiver warns about although the request succeeds: one
+    /// text each, which an operator should read. Receivers that warn about nothing have no version of their own.
+    fn call_with_warnings(
+        &self,
+        request: Request,
+        warnings: &mut Vec<String>,
+    ) -> Result<Reply, RequestError> {
+        let _ = warnings;
+        self.call(request)
+    }
 }
 
 /// A function from requests to replies is a backend.

@@ -15,9 +15,17 @@ use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
 /// Adds an interface; tunables that are not given are those of the node's start (cfg-020, cfg-025, cfg-035).
-pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, RequestError> {
-    let added = configured(node, add).and_then(|(nid, config)| node.start_ni(nid, config));
+pub(super) fn add(node: &Node, add: AddLocalNi, warnings: &mut Vec<String>) -> Result<Nid, RequestError> {
+    let added = configured(node, add).and_then(|(nid, config)| node.start_ni(nid, config, warnings));
     added.map_err(|error| refused(logged(error)))
+}
+
+/// The warnings about all interfaces, each once.
+pub(super) fn warnings(node: &Node) -> Vec<String> {
+    let mut all: Vec<String> = node.core().nets().nis().flat_map(|ni| node.ni_warnings(ni.nid())).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Checks whether adding the interface would fail, as far as that shows before its driver is started.

@@ -25,6 +25,14 @@ const MAX_PING_TIMEOUT: Duration = Duration::from_millis(PING_TIMEOUT_MS.most as
 
 impl Backend for Node {
     fn call(&self, request: Request) -> Result<Reply, RequestError> {
+        self.call_with_warnings(request, &mut Vec::new())
+    }
+
+    fn call_with_warnings(
+        &self,
+        request: Request,
+        warnings: &mut Vec<String>,
+    ) -> Result<Reply, RequestError> {
         let core = self.core();
         let result = match request {
             Request::GetNode => Ok(Reply::Node(NodeInfo {
@@ -39,7 +47,10 @@ impl Backend for Node {
                 Ok(Reply::Done)
             }
             // A node that replies is configured, and only its owner may shut it down.
-            Request::Configure(_) => Ok(Reply::Done),
+            Request::Configure(_) => {
+                warnings.extend(local_ni::warnings(self));
+                Ok(Reply::Done)
+            }
             Request::Unconfigure => Err(Errno::Busy),
             Request::LnetDist(nid) => core.dist(nid).map(|far| {
                 Reply::Distance(DistanceResponse { hops: far.hops, source: far.source, order: far.order })
@@ -85,7 +96,7 @@ impl Backend for Node {
                 Ok(Reply::Nids(peers.iter().map(|peer| peer.primary).collect()))
             }
             Request::SetPeer(set) => peer::set_state(core, set).map(|()| Reply::Done),
-            Request::AddLocalNi(add) => return local_ni::add(self, add).map(Reply::Nid),
+            Request::AddLocalNi(add) => return local_ni::add(self, add, warnings).map(Reply::Nid),
             Request::CheckLocalNi(add) => return local_ni::check(self, add).map(|()| Reply::Done),
             Request::DelLocalNi(del) => return local_ni::delete(self, &del).map(|()| Reply::Done),
             Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),

@@ -221,7 +221,7 @@ fn join(threads: Vec<JoinHandle<()>>) {
 /// Replies with the error, if the client's socket buffer accepts it at once.
 fn reject(stream: &UnixStream, errno: Errno) {
     if stream.set_nonblocking(true).is_ok() {
-        let _ = frame::write(stream, &frame::encode_reply(&Err(errno.into())), None);
+        let _ = frame::write(stream, &frame::encode_reply(&Err(errno.into()).into()), None);
     }
 }
 

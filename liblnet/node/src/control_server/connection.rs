@@ -2,8 +2,8 @@
 
 use super::clients::ClientSlot;
 use super::listener::Access;
-use lnet_dlc::frame::{self, FrameError};
-use lnet_dlc::{Backend, Reply, Request, RequestError};
+use lnet_dlc::frame::{self, FrameError, Response};
+use lnet_dlc::{Backend, Request};
 use lnet_log::LogClass;
 use lnet_wire::Errno;
 use std::io::{self, Read};
@@ -19,8 +19,9 @@ pub(super) fn serve(
     timeout: Duration,
     slot: &ClientSlot,
 ) {
-    let response =
-        |result| frame::write(stream, &frame::encode_reply(&result), Some(Instant::now() + timeout));
+    let reply = |response: Response| {
+        frame::write(stream, &frame::encode_reply(&response), Some(Instant::now() + timeout))
+    };
     loop {
         slot.idle();
         let mut reader = TimedReader { stream, timeout, deadline: None };
@@ -33,27 +34,27 @@ pub(super) fn serve(
                     format_args!("control socket: request of {} not read ({error}); closing", slot.user),
                 );
                 if !matches!(error, FrameError::Io(_)) {
-                    let _ = response(Err(error.errno().into()));
+                    let _ = reply(Err(error.errno().into()).into());
                 }
                 return;
             }
         };
         slot.busy();
         let request = frame::decode_request(&body);
-        let result = match &request {
+        let response = match &request {
             Ok(request) => match access.allows(request) {
                 Ok(()) => carry_out(backend, request, slot),
-                Err(errno) => Err(errno.into()),
+                Err(errno) => Err(errno.into()).into(),
             },
             Err(error) => {
                 slot.log(
                     LogClass::ControlRequestFailed,
                     format_args!("control socket: request of {} rejected ({error})", slot.user),
                 );
-                Err(error.errno().into())
+                Err(error.errno().into()).into()
             }
         };
-        if let Err(error) = response(result) {
+        if let Err(error) = reply(response) {
             slot.log(
                 LogClass::ControlRequestFailed,
                 format_args!("control socket: reply to {} not sent ({error}); closing", slot.user),
@@ -68,15 +69,19 @@ pub(super) fn serve(
 }
 
 /// Carries out a request. A panic while doing so does not end the node.
-fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Result<Reply, RequestError> {
+fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Response {
     log::debug!("control socket: {request:?}");
-    catch_unwind(AssertUnwindSafe(|| backend.call(request.clone()))).unwrap_or_else(|_| {
+    let mut warnings = Vec::new();
+    let called =
+        catch_unwind(AssertUnwindSafe(|| backend.call_with_warnings(request.clone(), &mut warnings)));
+    let result = called.unwrap_or_else(|_| {
         slot.log(
             LogClass::InternalError,
             format_args!("control socket: internal error (panic) while carrying out a request, see above; please report"),
         );
         Err(Errno::Io.into())
-    })
+    });
+    Response { result, warnings }
 }
 
 /// A reader that waits for the first byte of a request without limit, and for the others until the timeout.

@@ -125,16 +125,14 @@ pub(crate) fn device_of(address: IpAddr) -> Option<String> {
     link_with(address, &host_links::entries().ok()?).map(|(link, _)| link)
 }
 
-/// Warns of interfaces in the subnet of `new`, on other links, if one of them sends there by a link that is not its own.
+/// The warnings about interfaces in the subnet of `new`, on other links, that send there by a link that is not their own.
 /// `own_link` is the setting that prevents it.
-pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid, own_link: Option<&'static str>) {
+pub(crate) fn misrouted_nis(core: &Core, new: Nid, own_link: Option<&'static str>) -> Vec<String> {
     // The monitor logs it if the links cannot be listed.
-    let Ok(machine) = host_links::entries() else { return };
+    let Ok(machine) = host_links::entries() else { return Vec::new() };
     let nets = core.nets();
     let all: Vec<Placed> = nets.nis().filter_map(|ni| placed(ni, &machine)).collect();
-    for found in misrouted(new, &all, own_link, egress::device) {
-        write_line!(LogClass::SubnetShared, "{found}");
-    }
+    misrouted(new, &all, own_link, egress::device).iter().map(ToString::to_string).collect()
 }
 
 /// The place of an interface among the host's links; `None` if it has no IPv4 address of its own.

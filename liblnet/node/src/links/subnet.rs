@@ -14,7 +14,7 @@ pub(super) struct Placed {
     pub(super) device: String,
 }
 
-/// An interface whose packets leave by the link of another one. Its text is the log line.
+/// An interface whose packets leave by the link of another one. Its text is the warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Misrouted<'a> {
     it: &'a Placed,
