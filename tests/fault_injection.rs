@@ -4,7 +4,7 @@
 mod support;
 
 use lnet_core::fault::{DelayRule, DropRule, Filter, Kinds, Loss, Odds};
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::{
     Cause, Core, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, Target,
@@ -114,7 +114,7 @@ fn one_of_three_gets_is_dropped_by_the_target_and_counted() {
     assert!(matches!(rule.loss, Loss::Arriving(_)));
     assert_eq!((stats.hit, stats.get, stats.put), (10, 10, 0));
     let ni = far.nets().ni(nids(&pair.rails.far)[0]).cloned().unwrap();
-    assert_eq!(ni.counters().read(Outcome::Dropped).get, 10);
+    assert_eq!(ni.counters().read(MessageOutcome::Dropped).get, 10);
     assert_eq!(far.admin().delete_drop_rules(None, None), 1);
     pair.get();
     pair.wait_for(EventKind::Reply);

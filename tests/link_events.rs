@@ -5,7 +5,7 @@
 mod support;
 
 use lnet_core::Setting;
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_dlc::request::{AddLocalNi, LndTunables, LocalNi, NiStatus, NiTunables, Peer};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
@@ -37,7 +37,7 @@ fn second_card_as_told(node: &Node, machine: usize) -> Option<NiStatus> {
 /// PUTs that left the near node by each card, and that came in by each.
 fn puts(rails: &Rails) -> [Vec<u64>; 2] {
     let nets = rails.near.core().nets();
-    [Outcome::Sent, Outcome::Received].map(|outcome| {
+    [MessageOutcome::Sent, MessageOutcome::Received].map(|outcome| {
         let counted = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(outcome).put;
         nids(&rails.near).iter().map(counted).collect()
     })

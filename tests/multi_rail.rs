@@ -3,12 +3,12 @@
 
 mod support;
 
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_node::Node;
 use support::rails::{Rails, Transfer, nids};
 
 /// PUTs that left by each interface, or came in by it.
-fn puts(node: &Node, outcome: Outcome) -> Vec<u64> {
+fn puts(node: &Node, outcome: MessageOutcome) -> Vec<u64> {
     let nets = node.core().nets();
     nids(node).iter().map(|nid| nets.ni(*nid).unwrap().counters().read(outcome).put).collect()
 }
@@ -20,8 +20,8 @@ fn messages_are_spread_evenly_over_four_rails() {
     let cards = 4;
     let Some(rails) = Rails::or_skip(cards, |_| None) else { return };
     rails.transfer(Transfer::Put, 400, 4096, 1);
-    for count in puts(&rails.near, Outcome::Sent) {
-        assert!((90..=110).contains(&count), "{:?}", puts(&rails.near, Outcome::Sent));
+    for count in puts(&rails.near, MessageOutcome::Sent) {
+        assert!((90..=110).contains(&count), "{:?}", puts(&rails.near, MessageOutcome::Sent));
     }
     rails.shutdown();
 }
@@ -33,8 +33,8 @@ fn a_peer_on_two_nets_is_sent_to_over_both() {
     for how in [Transfer::Put, Transfer::Get] {
         rails.transfer(how, 100, 4096, 1);
     }
-    assert_eq!(puts(&rails.near, Outcome::Sent), [50, 50]);
-    assert_eq!(puts(&rails.far, Outcome::Received), [50, 50]);
+    assert_eq!(puts(&rails.near, MessageOutcome::Sent), [50, 50]);
+    assert_eq!(puts(&rails.far, MessageOutcome::Received), [50, 50]);
     rails.shutdown();
 }
 
@@ -43,6 +43,6 @@ fn messages_go_to_each_of_the_127_nids_of_a_peer() {
     let far: Vec<String> = (1..=127).map(|card| format!("127.0.34.{card}")).collect();
     let rails = Rails::on_loopback("tcp(127.0.33.1)", &format!("tcp({})", far.join(",")));
     rails.transfer(Transfer::Put, 254, 64, 1);
-    assert_eq!(puts(&rails.far, Outcome::Received), vec![2; 127]);
+    assert_eq!(puts(&rails.far, MessageOutcome::Received), vec![2; 127]);
     rails.shutdown();
 }

@@ -5,7 +5,7 @@
 
 mod support;
 
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
     Core, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec,
@@ -189,8 +189,8 @@ fn await_until(what: &str, come: impl Fn() -> bool) {
 
 /// Requests that left by an interface, answers that came by it, and requests that failed on it.
 fn counts(ni: &Ni) -> [u64; 3] {
-    let [sent, received, dropped] =
-        [Outcome::Sent, Outcome::Received, Outcome::Dropped].map(|it| ni.counters().read(it));
+    let [sent, received, dropped] = [MessageOutcome::Sent, MessageOutcome::Received, MessageOutcome::Dropped]
+        .map(|it| ni.counters().read(it));
     [sent.put + sent.get, received.ack + received.reply, dropped.put + dropped.get]
 }
 

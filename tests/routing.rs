@@ -156,7 +156,7 @@ fn a_router_of_several_nids_on_each_net_is_used_on_all_of_them() {
     let received: Vec<u64> = {
         let nets = router.core().nets();
         let nis = nets.nis().filter(|ni| !ni.nid().is_loopback());
-        nis.map(|ni| ni.counters().read(lnet_core::stats::Outcome::Received).messages()).collect()
+        nis.map(|ni| ni.counters().read(lnet_core::stats::MessageOutcome::Received).messages()).collect()
     };
     assert!(received.iter().all(|count| *count > 50), "{received:?}");
     shutdown(rails, &[router]);

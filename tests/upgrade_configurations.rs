@@ -5,7 +5,7 @@
 
 mod support;
 
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_node::Node;
 use lnet_wire::Nid;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ fn run(client: Version, server: Version, router: Option<Version>) {
         for node in [near, far] {
             let sent = |nid: Nid| {
                 let nets = node.core().nets();
-                nets.ni(nid).unwrap().counters().read(Outcome::Sent).messages()
+                nets.ni(nid).unwrap().counters().read(MessageOutcome::Sent).messages()
             };
             let idle: Vec<Nid> = nids(node).into_iter().filter(|nid| sent(*nid) == 0).collect();
             assert_eq!(idle, [], "{name}: each interface is used");

@@ -5,7 +5,7 @@ use lnet_dlc::client::Client;
 use lnetctl::cli::Globals;
 use lnetctl::generate;
 use lnetctl::output::Streams;
-use lnetctl::run::{self, End, Node};
+use lnetctl::run::{self, LineEnd, Node};
 use lnetctl::shell;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ fn start() -> io::Result<u8> {
         flushed => flushed?,
     }
     Ok(match end {
-        End::Done(rc) => rc.exit_code(),
-        End::Exit => 0,
+        LineEnd::Done(rc) => rc.exit_code(),
+        LineEnd::Exit => 0,
     })
 }

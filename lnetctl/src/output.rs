@@ -3,7 +3,7 @@
 pub mod prometheus;
 
 use crate::cli::Format;
-use crate::commands::{Kind, Outcome};
+use crate::commands::{CommandKind, CommandOutcome};
 use lnet_dlc::{Report, Value};
 use std::io::{self, Read, Write};
 
@@ -39,18 +39,18 @@ pub struct Notes<'a> {
 /// there in the same way, and are comments if there is no error.
 pub fn write(
     report: &Report,
-    outcome: Outcome,
+    outcome: CommandOutcome,
     notes: Notes<'_>,
     format: Format,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<()> {
-    let nothing_matters = format == Format::Json && outcome.kind != Kind::Change && outcome.rc.is_ok();
+    let nothing_matters = format == Format::Json && outcome.kind != CommandKind::Change && outcome.rc.is_ok();
     if !report.shown.is_empty() || nothing_matters {
         out.write_all(text(&report.shown, format).as_bytes())?;
     }
     // The shown values may be incomplete: a ping of several nodes succeeds if one of them answers.
-    let failed = !outcome.rc.is_ok() || outcome.kind != Kind::Change && has_failure(&report.errors);
+    let failed = !outcome.rc.is_ok() || outcome.kind != CommandKind::Change && has_failure(&report.errors);
     if !failed || format == Format::Yaml {
         for text in notes.warnings {
             writeln!(err, "# warning: {text}")?;

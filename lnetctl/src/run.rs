@@ -1,7 +1,7 @@
 //! Runs one line: parses its words, carries out the command, and returns its exit status.
 
 use crate::cli::{self, Cli, Command, Format, Globals};
-use crate::commands::{self, Context, Outcome};
+use crate::commands::{self, CommandOutcome, Context};
 use crate::output::{self, Notes, Streams};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
@@ -31,7 +31,7 @@ pub type Connect<'a> = &'a dyn Fn(Option<String>) -> Box<dyn Node>;
 
 /// The result of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum LineEnd {
     /// The line's command has ended with this return code.
     Done(ReturnCode),
     /// The shell is to end: `exit`, `quit`.
@@ -44,7 +44,7 @@ pub fn line(
     globals: &Globals,
     connect: Connect<'_>,
     streams: &mut Streams<'_>,
-) -> io::Result<End> {
+) -> io::Result<LineEnd> {
     let (said, words) = match Globals::take(words) {
         Ok(taken) => taken,
         Err(error) => {
@@ -55,18 +55,18 @@ pub fn line(
     let mut definition = text::refuse_empty(Cli::command());
     definition.build();
     match look_up(&definition, &words) {
-        Found::Command => {}
-        Found::List => return list_commands(streams),
-        Found::Incomplete(command) => {
+        NamedItem::Command => {}
+        NamedItem::List => return list_commands(streams),
+        NamedItem::Incomplete(command) => {
             write!(streams.out, "{}", command.clone().render_help())?;
-            return Ok(End::Done(ReturnCode::BAD_PARAM));
+            return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
         }
-        Found::Unknown(command, word) => {
+        NamedItem::Unknown(command, word) => {
             writeln!(streams.out, "'{word}' is not a command of '{}'; give one of", name(command))?;
             for known in valid_words(command) {
                 writeln!(streams.out, "\"{known}\"")?;
             }
-            return Ok(End::Done(ReturnCode::BAD_PARAM));
+            return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
         }
     }
     let line = std::iter::once("lnetctl").chain(words.iter().map(String::as_str));
@@ -76,7 +76,7 @@ pub fn line(
         Err(error) => return not_parsed(&error, &definition, &words, format, streams),
     };
     match &command {
-        Command::Exit | Command::Quit => Ok(End::Exit),
+        Command::Exit | Command::Quit => Ok(LineEnd::Exit),
         Command::Help { command } => help(&definition, command.as_deref(), streams),
         command => {
             let name = said.node.or_else(|| globals.node.clone());
@@ -113,13 +113,13 @@ pub fn line(
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 written => written?,
             }
-            Ok(End::Done(outcome.rc))
+            Ok(LineEnd::Done(outcome.rc))
         }
     }
 }
 
 /// The item of the definition that the first words name.
-enum Found<'a> {
+enum NamedItem<'a> {
     /// The word is a command, or an option that is checked later.
     Command,
     /// `--list-commands`
@@ -130,21 +130,21 @@ enum Found<'a> {
     Unknown(&'a clap::Command, String),
 }
 
-fn look_up<'a>(definition: &'a clap::Command, words: &[String]) -> Found<'a> {
+fn look_up<'a>(definition: &'a clap::Command, words: &[String]) -> NamedItem<'a> {
     let mut command = definition;
     for word in words {
         if !command.has_subcommands() {
-            return Found::Command;
+            return NamedItem::Command;
         }
         match (word.as_str(), command.find_subcommand(word)) {
             (_, Some(next)) => command = next,
-            ("--list-commands", None) => return Found::List,
-            ("-h" | "--help" | "-V" | "--version", None) => return Found::Command,
-            (word, None) if has_option(command, word) => return Found::Command,
-            (_, None) => return Found::Unknown(command, word.clone()),
+            ("--list-commands", None) => return NamedItem::List,
+            ("-h" | "--help" | "-V" | "--version", None) => return NamedItem::Command,
+            (word, None) if has_option(command, word) => return NamedItem::Command,
+            (_, None) => return NamedItem::Unknown(command, word.clone()),
         }
     }
-    if command.has_subcommands() { Found::Incomplete(command) } else { Found::Command }
+    if command.has_subcommands() { NamedItem::Incomplete(command) } else { NamedItem::Command }
 }
 
 /// Whether this is an option of a group itself, shortened or not.
@@ -163,7 +163,7 @@ fn valid_words(command: &clap::Command) -> Vec<String> {
 }
 
 /// Prints the names of all commands: four in a row, each in a cell of 20 columns.
-fn list_commands(streams: &mut Streams<'_>) -> io::Result<End> {
+fn list_commands(streams: &mut Streams<'_>) -> io::Result<LineEnd> {
     for row in cli::names().chunks(4) {
         let mut text = String::new();
         for name in row {
@@ -171,7 +171,7 @@ fn list_commands(streams: &mut Streams<'_>) -> io::Result<End> {
         }
         writeln!(streams.out, "{text}")?;
     }
-    Ok(End::Done(ReturnCode::OK))
+    Ok(LineEnd::Done(ReturnCode::OK))
 }
 
 /// Prints the output that clap returned in place of a command: help, the version, or a refusal.
@@ -181,17 +181,17 @@ fn not_parsed(
     words: &[String],
     format: Format,
     streams: &mut Streams<'_>,
-) -> io::Result<End> {
+) -> io::Result<LineEnd> {
     let command = named_by(definition, words);
     match error.kind() {
         ErrorKind::DisplayVersion => {
             write!(streams.out, "{error}")?;
-            Ok(End::Done(ReturnCode::OK))
+            Ok(LineEnd::Done(ReturnCode::OK))
         }
         ErrorKind::DisplayHelp => {
             write!(streams.out, "{error}")?;
             let by_option = ["lnetctl", "import", "export", "ping", "discover"];
-            Ok(End::Done(if by_option.contains(&command.get_name()) {
+            Ok(LineEnd::Done(if by_option.contains(&command.get_name()) {
                 ReturnCode::OK
             } else {
                 ReturnCode(1)
@@ -199,7 +199,7 @@ fn not_parsed(
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingRequiredArgument => {
             write!(streams.out, "{}", command.clone().render_help())?;
-            Ok(End::Done(ReturnCode::BAD_PARAM))
+            Ok(LineEnd::Done(ReturnCode::BAD_PARAM))
         }
         kind => {
             let rendered = refusal::text(error);
@@ -225,12 +225,12 @@ fn not_parsed(
 }
 
 /// An error block for something that cannot be read.
-fn refuse(entity: &str, text: &str, format: Format, streams: &mut Streams<'_>) -> io::Result<End> {
+fn refuse(entity: &str, text: &str, format: Format, streams: &mut Streams<'_>) -> io::Result<LineEnd> {
     let mut report = Report::new();
     let rc = report.end(Operation::Parser, entity, SeqNo::NONE, ReturnCode::BAD_PARAM, text);
-    let outcome = Outcome { rc, kind: commands::Kind::Change };
+    let outcome = CommandOutcome { rc, kind: commands::CommandKind::Change };
     output::write(&report, outcome, Notes::default(), format, streams.out, streams.err)?;
-    Ok(End::Done(rc))
+    Ok(LineEnd::Done(rc))
 }
 
 /// The command or group that the first words name.
@@ -250,7 +250,7 @@ fn name(command: &clap::Command) -> &str {
     command.get_bin_name().unwrap_or_else(|| command.get_name())
 }
 
-fn help(definition: &clap::Command, word: Option<&str>, streams: &mut Streams<'_>) -> io::Result<End> {
+fn help(definition: &clap::Command, word: Option<&str>, streams: &mut Streams<'_>) -> io::Result<LineEnd> {
     match word.map(|word| definition.find_subcommand(word)) {
         None => write!(streams.out, "{}", definition.clone().render_help())?,
         Some(Some(command)) => write!(streams.err, "{}", command.clone().render_help())?,
@@ -259,5 +259,5 @@ fn help(definition: &clap::Command, word: Option<&str>, streams: &mut Streams<'_
             writeln!(streams.err, "'{word}' is not a command; 'help' tells which there are")?;
         }
     }
-    Ok(End::Done(ReturnCode::OK))
+    Ok(LineEnd::Done(ReturnCode::OK))
 }

@@ -7,7 +7,7 @@ mod completion;
 
 use crate::cli::{self, Globals};
 use crate::output::Streams;
-use crate::run::{self, Connect, End};
+use crate::run::{self, Connect, LineEnd};
 use completion::Completion;
 use lnet_dlc::ReturnCode;
 use rustyline::error::ReadlineError;
@@ -33,7 +33,7 @@ pub fn interactive(globals: &Globals, connect: Connect<'_>) -> io::Result<u8> {
             Ok(text) => {
                 let (mut input, mut out, mut err) = (io::stdin(), io::stdout(), io::stderr());
                 let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
-                if pasted(&text, globals, connect, &mut streams)? == End::Exit {
+                if pasted(&text, globals, connect, &mut streams)? == LineEnd::Exit {
                     break;
                 }
             }
@@ -66,42 +66,52 @@ pub fn piped(
         let mut nothing = io::empty();
         let mut streams = Streams { input: &mut nothing, out: &mut *out, err: &mut *err };
         match one(&text, globals, connect, &mut streams)? {
-            End::Exit => break,
-            End::Done(rc) if !rc.is_ok() => return Ok(rc.exit_code()),
-            End::Done(_) => {}
+            LineEnd::Exit => break,
+            LineEnd::Done(rc) if !rc.is_ok() => return Ok(rc.exit_code()),
+            LineEnd::Done(_) => {}
         }
     }
     Ok(0)
 }
 
 /// Carries out text that was entered at once: pasted text may have several lines.
-fn pasted(text: &str, globals: &Globals, connect: Connect<'_>, streams: &mut Streams<'_>) -> io::Result<End> {
+fn pasted(
+    text: &str,
+    globals: &Globals,
+    connect: Connect<'_>,
+    streams: &mut Streams<'_>,
+) -> io::Result<LineEnd> {
     for line in text.lines() {
-        if one(line, globals, connect, streams)? == End::Exit {
-            return Ok(End::Exit);
+        if one(line, globals, connect, streams)? == LineEnd::Exit {
+            return Ok(LineEnd::Exit);
         }
     }
-    Ok(End::Done(ReturnCode::OK))
+    Ok(LineEnd::Done(ReturnCode::OK))
 }
 
 /// Carries out one line. What is behind `#` at its beginning is a comment.
-fn one(text: &str, globals: &Globals, connect: Connect<'_>, streams: &mut Streams<'_>) -> io::Result<End> {
+fn one(
+    text: &str,
+    globals: &Globals,
+    connect: Connect<'_>,
+    streams: &mut Streams<'_>,
+) -> io::Result<LineEnd> {
     let mut words: Vec<String> =
         text.split([' ', '\t', '\r']).filter(|it| !it.is_empty()).map(str::to_owned).collect();
-    let Some(first) = words.first_mut() else { return Ok(End::Done(ReturnCode::OK)) };
+    let Some(first) = words.first_mut() else { return Ok(LineEnd::Done(ReturnCode::OK)) };
     if first.starts_with('#') {
-        return Ok(End::Done(ReturnCode::OK));
+        return Ok(LineEnd::Done(ReturnCode::OK));
     }
     if !first.starts_with('-') {
         match complete_word(first) {
             Word::One(name) => *first = name,
             Word::Several(names) => {
                 writeln!(streams.err, "'{first}' may be {}", names.join(", "))?;
-                return Ok(End::Done(ReturnCode::BAD_PARAM));
+                return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
             }
             Word::Unknown => {
                 writeln!(streams.err, "'{first}' is not a command; 'help' tells which there are")?;
-                return Ok(End::Done(ReturnCode::BAD_PARAM));
+                return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
             }
         }
     }
@@ -151,7 +161,7 @@ mod tests {
         let line = "cpt --nid 10.0.0.1@tcp --ncpt 1\n";
         let text = format!("{line}\n# a comment\n{line}exit\n{line}");
         let connect: Connect<'_> = &|name| Box::new(lnet_dlc::client::Client::new(name));
-        assert_eq!(pasted(&text, &Globals::default(), connect, &mut streams).unwrap(), End::Exit);
+        assert_eq!(pasted(&text, &Globals::default(), connect, &mut streams).unwrap(), LineEnd::Exit);
         let shown = "cpt:\n    value: 0\n";
         assert_eq!(String::from_utf8(out).unwrap(), [shown, shown].concat());
         assert!(err.is_empty());

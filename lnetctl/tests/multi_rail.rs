@@ -10,7 +10,7 @@ use lnet_dlc::{Reply, Request};
 use lnet_wire::Errno;
 use lnetctl::cli::{Cli, Globals};
 use lnetctl::output::Streams;
-use lnetctl::run::{self, End, Node};
+use lnetctl::run::{self, LineEnd, Node};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -35,7 +35,7 @@ fn carried_out(words: &[&str], input: &str, done: &Changes) -> (String, String, 
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut streams = Streams { input: &mut input.as_bytes(), out: &mut out, err: &mut err };
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let End::Done(rc) = run::line(&words, &Globals::default(), &connect, &mut streams).unwrap() else {
+    let LineEnd::Done(rc) = run::line(&words, &Globals::default(), &connect, &mut streams).unwrap() else {
         panic!()
     };
     let text = |bytes| String::from_utf8(bytes).unwrap();

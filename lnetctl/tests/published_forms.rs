@@ -12,7 +12,7 @@ use lnet_dlc::{Reply, Request};
 use lnet_wire::Errno;
 use lnetctl::cli::Globals;
 use lnetctl::output::Streams;
-use lnetctl::run::{self, End, Node};
+use lnetctl::run::{self, LineEnd, Node};
 
 /// The expected outcome of a form.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +51,8 @@ fn carried_out(command: &str, input: &str) -> (u8, String) {
     let mut input = input.as_bytes();
     let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
     let rc = match run::line(&words, &Globals::default(), &connect, &mut streams).unwrap() {
-        End::Done(rc) => rc.exit_code(),
-        End::Exit => 0,
+        LineEnd::Done(rc) => rc.exit_code(),
+        LineEnd::Exit => 0,
     };
     (rc, String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap())
 }

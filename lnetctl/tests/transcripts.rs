@@ -7,7 +7,7 @@ mod fake;
 use fake::{Changes, FakeNode};
 use lnetctl::cli::Globals;
 use lnetctl::output::Streams;
-use lnetctl::run::{self, End};
+use lnetctl::run::{self, LineEnd};
 use lnetctl::shell;
 use std::fmt::Write;
 use std::fs;
@@ -76,8 +76,8 @@ fn carry_out(command: &str, node: bool) -> String {
     } else {
         let mut streams = Streams { input: &mut input.as_slice(), out: &mut out, err: &mut err };
         match run::line(&words, &globals, &connect, &mut streams).unwrap() {
-            End::Done(rc) => rc.exit_code(),
-            End::Exit => 0,
+            LineEnd::Done(rc) => rc.exit_code(),
+            LineEnd::Exit => 0,
         }
     };
     let mut text = String::from_utf8(out).unwrap();

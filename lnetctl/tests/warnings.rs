@@ -9,7 +9,7 @@ use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_wire::Errno;
 use lnetctl::cli::Globals;
 use lnetctl::output::Streams;
-use lnetctl::run::{self, End, Node};
+use lnetctl::run::{self, LineEnd, Node};
 
 /// A node that warns of each interface that is added, and refuses peers.
 struct WarningNode;
@@ -44,7 +44,7 @@ fn run(command: &str, input: &str) -> (u8, String) {
     let mut input = input.as_bytes();
     let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
     let connect = |_| Box::new(WarningNode) as Box<dyn Node>;
-    let End::Done(rc) = run::line(&words, &Globals::default(), &connect, &mut streams).unwrap() else {
+    let LineEnd::Done(rc) = run::line(&words, &Globals::default(), &connect, &mut streams).unwrap() else {
         return (0, String::new());
     };
     (rc.exit_code(), String::from_utf8(err).unwrap())

@@ -3,7 +3,7 @@
 use super::load::{Load, Weight};
 use super::report::{Incarnation, ProcessEvent, Report};
 use lnet_core::Setting;
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::Route;
 use lnet_dlc::request::{AddLocalNi, DelLocalNi, DelPeerNi, LndTunables, NiTunables};
 use lnet_dlc::{Backend, Request};
@@ -340,7 +340,7 @@ fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, repo
         let its = nets.nis().filter(|ni| ni.config().interface.as_ref() == Some(&name));
         let now = its.fold((0, 0), |(sent, received), ni| {
             let puts = |outcome| ni.counters().read(outcome).put;
-            (sent + puts(Outcome::Sent), received + puts(Outcome::Received))
+            (sent + puts(MessageOutcome::Sent), received + puts(MessageOutcome::Received))
         });
         if now != (0, 0) && counts.insert(card, now) != Some(now) {
             let (sent, received) = now;

@@ -2,7 +2,7 @@
 
 use crate::support::machines::{Machines, Wiring};
 use crate::support::rails::{Discovery, Rails, Transfer, nids, node_with, wait_until};
-use lnet_core::stats::{NodeCounters, Outcome};
+use lnet_core::stats::{MessageOutcome, NodeCounters};
 use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
 use lnet_dlc::{Report, ReturnCode, SeqNo, ops};
 use lnet_node::{Node, PingRequest};
@@ -314,5 +314,5 @@ fn connect(node: &Node, other: &Node) {
 pub(crate) fn puts_to(node: &Node, router: &Node) -> u64 {
     let its = nids(router);
     let of_router = node.core().peer_nis().into_iter().filter(|peer_ni| its.contains(&peer_ni.nid()));
-    of_router.map(|peer_ni| peer_ni.counters().read(Outcome::Sent).put).sum()
+    of_router.map(|peer_ni| peer_ni.counters().read(MessageOutcome::Sent).put).sum()
 }

@@ -5,7 +5,7 @@ use lnet_dlc::runtime_dir::RuntimeDir;
 use lst::cli::Globals;
 use lst::console::Consoles;
 use lst::local::LocalConsoles;
-use lst::run::{self, End, RunContext};
+use lst::run::{self, LineEnd, RunContext};
 use lst::{generate, resident, shell};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ fn start() -> io::Result<u8> {
         return Ok(exit.code());
     }
     match run::line(&words, &run_context, &mut io::stdout(), &mut io::stderr())? {
-        End::Done(exit) => Ok(exit.code()),
-        End::Shell => Ok(0),
+        LineEnd::Done(exit) => Ok(exit.code()),
+        LineEnd::Shell => Ok(0),
     }
 }

@@ -1,7 +1,7 @@
 //! Runs one line: parses its words, carries out the command, and returns its exit status.
 
 use crate::cli::{self, Cli, Command, Format, Globals};
-use crate::commands::{self, Context, Exit, Failure};
+use crate::commands::{self, CommandFailure, Context, Exit};
 use crate::console::Consoles;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
@@ -24,7 +24,7 @@ pub struct RunContext<'a> {
 
 /// The result of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum LineEnd {
     /// The line's command has ended with this result.
     Done(Exit),
     /// The shell is to end: `exit`, `quit`.
@@ -37,7 +37,7 @@ pub fn line(
     run_context: &RunContext<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> io::Result<End> {
+) -> io::Result<LineEnd> {
     let (said, words) = match Globals::take(words) {
         Ok(taken) => taken,
         Err(error) => return refuse("lst", &error.to_string(), err),
@@ -51,7 +51,7 @@ pub fn line(
         }
         None => {
             write!(err, "{}", definition.render_help())?;
-            return Ok(End::Done(Exit::Refused));
+            return Ok(LineEnd::Done(Exit::Refused));
         }
         _ => {}
     }
@@ -61,7 +61,7 @@ pub fn line(
             Err(error) => return not_parsed(&error, &words, out, err),
         };
     match &command {
-        Command::Exit | Command::Quit => Ok(End::Shell),
+        Command::Exit | Command::Quit => Ok(LineEnd::Shell),
         Command::Help { command } => help(&mut definition, command.as_deref(), out, err),
         command => {
             let node = said.node.or_else(|| run_context.globals.node.clone());
@@ -77,8 +77,8 @@ pub fn line(
                 is_terminal: run_context.is_terminal,
             };
             match commands::run(command, &mut cx) {
-                Ok(exit) => Ok(End::Done(exit)),
-                Err(Failure::Io(error)) => Err(error),
+                Ok(exit) => Ok(LineEnd::Done(exit)),
+                Err(CommandFailure::Io(error)) => Err(error),
                 Err(failure) => {
                     refuse(words.first().map_or("lst", String::as_str), &failure.to_string(), err)
                 }
@@ -87,11 +87,11 @@ pub fn line(
     }
 }
 
-const SUCCESS: End = End::Done(Exit::Success);
+const SUCCESS: LineEnd = LineEnd::Done(Exit::Success);
 
-fn refuse(command: &str, text: &str, err: &mut dyn Write) -> io::Result<End> {
+fn refuse(command: &str, text: &str, err: &mut dyn Write) -> io::Result<LineEnd> {
     writeln!(err, "{command}: {text}")?;
-    Ok(End::Done(Exit::Refused))
+    Ok(LineEnd::Done(Exit::Refused))
 }
 
 /// Prints the output that clap returned in place of a command: help, the version, or a refusal.
@@ -100,7 +100,7 @@ fn not_parsed(
     words: &[String],
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> io::Result<End> {
+) -> io::Result<LineEnd> {
     if matches!(error.kind(), ErrorKind::DisplayVersion | ErrorKind::DisplayHelp) {
         write!(out, "{error}")?;
         return Ok(SUCCESS);
@@ -115,7 +115,7 @@ fn help(
     word: Option<&str>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> io::Result<End> {
+) -> io::Result<LineEnd> {
     let Some(word) = word else {
         write!(out, "{}", definition.render_help())?;
         return Ok(SUCCESS);

@@ -1,7 +1,7 @@
 //! Runs lines from a terminal or from standard input. Words are split at blanks; there is no quoting.
 
 use crate::commands::Exit;
-use crate::run::{self, End, RunContext};
+use crate::run::{self, LineEnd, RunContext};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use std::io::{self, BufRead, Write};
@@ -16,7 +16,7 @@ pub fn interactive(run_context: &RunContext<'_>) -> io::Result<Exit> {
             Ok(text) => {
                 // The terminal works without a history, too.
                 let _ = editor.add_history_entry(&text);
-                if one(&text, run_context, &mut io::stdout(), &mut io::stderr())? == End::Shell {
+                if one(&text, run_context, &mut io::stdout(), &mut io::stderr())? == LineEnd::Shell {
                     return Ok(Exit::Success);
                 }
             }
@@ -37,8 +37,8 @@ pub fn piped(
     let mut last = Exit::Success;
     for text in input.lines() {
         match one(&text?, run_context, out, err)? {
-            End::Shell => break,
-            End::Done(exit) => last = exit,
+            LineEnd::Shell => break,
+            LineEnd::Done(exit) => last = exit,
         }
     }
     Ok(last)
@@ -49,11 +49,11 @@ fn one(
     run_context: &RunContext<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> io::Result<End> {
+) -> io::Result<LineEnd> {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     match words.first() {
-        None => Ok(End::Done(Exit::Success)),
-        Some(first) if first.starts_with('#') => Ok(End::Done(Exit::Success)),
+        None => Ok(LineEnd::Done(Exit::Success)),
+        Some(first) if first.starts_with('#') => Ok(LineEnd::Done(Exit::Success)),
         Some(_) => run::line(&words, run_context, out, err),
     }
 }

@@ -13,7 +13,7 @@ use lnet_selftest::console::call::Call;
 use lnet_selftest::console::{Counters, Refusal, Response};
 use lst::cli::Globals;
 use lst::console::{CallError, Consoles};
-use lst::run::{self, End, RunContext};
+use lst::run::{self, LineEnd, RunContext};
 use lst::shell;
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -136,8 +136,8 @@ impl Player {
             None => {
                 let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
                 match run::line(&words, &run_context, &mut out, &mut err).unwrap() {
-                    End::Done(exit) => exit,
-                    End::Shell => panic!("the shell's"),
+                    LineEnd::Done(exit) => exit,
+                    LineEnd::Shell => panic!("the shell's"),
                 }
             }
         };

@@ -13,7 +13,7 @@ use lnet_api::{ProcessId, Region};
 use lnet_core::DiscoveryMode;
 use lnet_node::StartConfig;
 use lnet_selftest::framework::{NodeConfig, TestNode};
-use lnet_selftest::rpc::{Bulk, Call, Outcome};
+use lnet_selftest::rpc::{Bulk, Call, RpcOutcome};
 use lnet_selftest::wire::*;
 use lnet_wire::{Body, Nid};
 use socklnd::SocklndConfig;
@@ -100,7 +100,7 @@ fn play(file: &str, ours: &str) {
 struct Selftest {
     live: LiveNode,
     test_node: TestNode,
-    calls: Vec<(Request, Receiver<Outcome>)>,
+    calls: Vec<(Request, Receiver<RpcOutcome>)>,
     adopted: Adopted,
 }
 

@@ -5,7 +5,7 @@ mod support;
 
 use lnet_core::fault::{Causes, DelayRule, DropRule, Filter, Kinds, Loss, Odds};
 use lnet_core::lnd::{RxAction, Upcalls};
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::{Cause, Errno, EventKind, MdHandle, MdOptions, Time};
 use lnet_wire::{Body, Header, MessageType, NidPattern, WireHandle};
 use std::num::NonZeroU32;
@@ -61,7 +61,7 @@ fn a_drop_rule_of_one_in_three_drops_on_receive_and_counts() {
     let actions: Vec<_> = (0..30).map(|_| rig.arrives(&put_from(2))).collect();
     let lost = actions.iter().filter(|action| matches!(action, RxAction::Discard)).count();
     assert_eq!(lost, 10);
-    assert_eq!(rig.ni().counters().read(Outcome::Dropped).put, 10);
+    assert_eq!(rig.ni().counters().read(MessageOutcome::Dropped).put, 10);
     let [(_, stats)] = rig.core.admin().drop_rules()[..] else { panic!() };
     assert_eq!((stats.matched, stats.hit, stats.put, stats.get), (30, 10, 10, 0));
     rig.core.admin().reset_drop_rules();

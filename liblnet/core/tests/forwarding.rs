@@ -7,7 +7,7 @@ mod support;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::policy::{Action, Rule};
 use lnet_core::router::{Forwarded, Router};
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::Route;
 use lnet_core::{CarriedOrigin, Cause, Confirmation, Errno, MessageOrigin, OutgoingMessage, Provenance};
 use lnet_wire::{Body, Header, Nid, WireHandle};
@@ -188,7 +188,8 @@ fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
     // The counters of the interface and of the peer NI that the message came by.
     let counted = |from: u32| {
         let of_peer = rig.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == tcp(from)).unwrap();
-        [rig.ni().counters(), of_peer.counters()].map(|counters| counters.read(Outcome::Dropped).messages())
+        [rig.ni().counters(), of_peer.counters()]
+            .map(|counters| counters.read(MessageOutcome::Dropped).messages())
     };
     let logged = |from: u32, why: &str| said(Level::Warn, &[&format!("PUT {} -> ", tcp(from)), why]);
     assert!(is_discarded(&elsewhere(101)));
@@ -248,7 +249,7 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
             let confirmation =
                 if may_have_arrived { Confirmation::Unknown } else { Confirmation::NotDelivered };
             assert_eq!(rig.driver.ni(by).confirmations(), [(again_from, hop, confirmation)], "{number}");
-            assert_eq!(rig.nis[by].counters().read(Outcome::Dropped).messages(), 1, "{number}");
+            assert_eq!(rig.nis[by].counters().read(MessageOutcome::Dropped).messages(), 1, "{number}");
         } else if let RxAction::Deliver(message) = action {
             rig.core.data_path().received(message, Err(Errno::Io));
         }

@@ -5,7 +5,7 @@
 mod support;
 
 use lnet_core::lnd::{RxAction, Upcalls};
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::{
     Cause, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Ni, Target, Time,
 };
@@ -59,7 +59,7 @@ fn a_message_that_fails_for_good_is_counted_as_dropped_and_logged() {
     let (own, peer) = ("10.2.0.1@tcp", "10.2.0.9@tcp");
     let rig = node(&[own], &[own], Cause::RemoteDropped, peer);
     put(&rig, peer);
-    assert_eq!(counted(&rig, own).counters().read(Outcome::Dropped).put, 1);
+    assert_eq!(counted(&rig, own).counters().read(MessageOutcome::Dropped).put, 1);
     let line = format!("PUT {own} -> {peer} failed (REMOTE_DROPPED, ETIMEDOUT); given up after 0 resends");
     assert_eq!(said(Level::Error, &[&line]), 1);
     rig.core.admin().shutdown();
@@ -82,14 +82,14 @@ fn a_message_that_matches_nothing_is_counted_as_dropped_and_logged() {
     let ni = counted(&rig, own);
     let arrives = || matches!(rig.arrives(&header), RxAction::Discard);
     assert!(arrives());
-    assert_eq!(ni.counters().read(Outcome::Dropped).put, 1);
+    assert_eq!(ni.counters().read(MessageOutcome::Dropped).put, 1);
     let line = format!(
         "PUT {peer} -> {own} of 7 bytes dropped (no match); portal 9, match bits 0x5, offset 0; its sender gets no answer: \
          attach a match entry"
     );
     assert_eq!(said(Level::Warn, &[&line]), 1);
     assert!((0..1000).all(|_| arrives()));
-    assert_eq!(ni.counters().read(Outcome::Dropped).put, 1001);
+    assert_eq!(ni.counters().read(MessageOutcome::Dropped).put, 1001);
     assert!(said(Level::Warn, &[&line]) <= 10);
     rig.core.admin().shutdown();
 }

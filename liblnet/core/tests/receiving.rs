@@ -96,7 +96,7 @@ fn invalid_headers_are_rejected_or_dropped_and_change_no_state() {
         assert!(matches!(rig.arrives(&header), RxAction::Discard), "{header:?}");
     }
     assert_eq!(rig.take_events(), []);
-    assert_eq!(rig.ni().counters().read(lnet_core::stats::Outcome::Dropped).messages(), 14);
+    assert_eq!(rig.ni().counters().read(lnet_core::stats::MessageOutcome::Dropped).messages(), 14);
     assert_eq!(
         rig.core.message_counts(),
         MessageCounts { msgs_alloc: 0, msgs_max: 1, errors: 7, ..MessageCounts::default() }

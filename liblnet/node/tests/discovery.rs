@@ -5,7 +5,7 @@ mod live;
 
 use live::{TIMEOUT, free_port, nids, node, peer, peer_nids, put, wait_until};
 use lnet_core::discovery::DiscoveryStatus;
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::PeerState;
 use lnet_core::{DiscoveryMode, Errno};
 use lnet_dlc::request::{
@@ -141,7 +141,7 @@ fn a_node_that_was_only_pinged_does_not_discover_the_sender_and_one_that_sends_d
     assert_eq!(found(discover(&far, nids(&c)[0], false)).0, nids(&c));
     let asked = |from: &Node, nid| {
         let nis = from.core().peer_nis();
-        let sent = nis.iter().find(|ni| ni.nid() == nid).map(|ni| ni.counters().read(Outcome::Sent));
+        let sent = nis.iter().find(|ni| ni.nid() == nid).map(|ni| ni.counters().read(MessageOutcome::Sent));
         sent.map_or(0, |sent| sent.get)
     };
     // A GET counts as sent when its delivery is confirmed, which may be after its REPLY.

@@ -4,7 +4,7 @@
 mod live;
 
 use live::{TIMEOUT, Talker, free_port, knows, nids, node, node_on, own_nids, peer_nids, wait_until};
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::{DiscoveryMode, Event};
 use lnet_dlc::request::Setting;
 use lnet_dlc::{Backend, Request};
@@ -56,7 +56,7 @@ fn check_spread(from: &Talker, to: &Talker) {
 /// Sends PUTs to each NID in turn; returns whether they were spread. Asserts that each names its sender.
 fn is_spread(from: &Talker, to: &Talker) -> bool {
     let [from_nids, to_nids] = [from, to].map(|talker| own_nids(&talker.node));
-    let before = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
+    let before = [puts(from, MessageOutcome::Sent), puts(to, MessageOutcome::Received)];
     let count = ROUNDS * from_nids.len().max(to_nids.len()) as u64;
     let events: Vec<Event> = (0..count)
         .map(|number| {
@@ -68,7 +68,7 @@ fn is_spread(from: &Talker, to: &Talker) -> bool {
     for event in &events {
         assert_eq!(event.initiator.nid, Some(from_nids[0]), "{event:?}");
     }
-    let after = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
+    let after = [puts(from, MessageOutcome::Sent), puts(to, MessageOutcome::Received)];
     let is_fair = before.iter().zip(&after).all(|(before, after)| {
         let fair = count / before.len() as u64;
         before.iter().zip(after).all(|(before, after)| after - before >= fair / 2)
@@ -80,7 +80,7 @@ fn is_spread(from: &Talker, to: &Talker) -> bool {
 }
 
 /// The number of PUTs that left by each interface, or arrived at it.
-fn puts(talker: &Talker, outcome: Outcome) -> Vec<u64> {
+fn puts(talker: &Talker, outcome: MessageOutcome) -> Vec<u64> {
     let nets = talker.node.core().nets();
     let count = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(outcome).put;
     own_nids(&talker.node).iter().map(count).collect()

@@ -118,7 +118,7 @@ fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
         let ni = nets.ni(nid).unwrap();
         let number = |value: &Value| value.as_i64().unwrap_or_else(|| panic!("{shown:?}"));
         let counted = |outcome| ni.counters().read(outcome);
-        use lnet_core::stats::Outcome::{Received, Sent};
+        use lnet_core::stats::MessageOutcome::{Received, Sent};
         assert_eq!(number(&shown["statistics"]["send_count"]) as u64, counted(Sent).messages(), "{nid}");
         assert_eq!(number(&shown["statistics"]["recv_count"]) as u64, counted(Received).messages(), "{nid}");
         assert_eq!(number(&shown["sent_stats"]["put"]) as u64, counted(Sent).put, "{nid}");

@@ -36,7 +36,7 @@ pub struct Spec {
     /// The environment variables. Of several that are set the first one is used.
     pub variables: &'static [Variable],
     /// The times at which the setting may change.
-    pub change: Change,
+    pub change: ChangeTime,
     /// Returns the number that replaces an invalid one, as in the kernel; `None`: invalid numbers are refused.
     pub replace: Option<fn(i64) -> i64>,
     /// The key in the block `global` of files and in `lnetctl global show`, and the word of `lnetctl set`.
@@ -57,7 +57,7 @@ impl Spec {
         condition: "",
         default: None,
         variables: &[],
-        change: Change::AtStart,
+        change: ChangeTime::AtStart,
         replace: None,
         global: None,
         c: None,
@@ -99,7 +99,7 @@ impl Variable {
 
 /// The times at which a setting may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeTime {
     /// Only at the start of the node.
     AtStart,
     /// At any time.

@@ -1,12 +1,12 @@
 //! Texts about settings: help, errors, documentation.
 
-use crate::row::{Change, Spec, Variable};
+use crate::row::{ChangeTime, Spec, Variable};
 use crate::values::Values;
 
 impl Spec {
     /// The remark that an error adds to the range of a setting: unit, words, the condition.
     pub fn remark(&self) -> String {
-        if let Change::Never(cause) = self.change {
+        if let ChangeTime::Never(cause) = self.change {
             return format!("; {cause}");
         }
         let words = if self.meanings.is_empty() { self.values.words() } else { self.meanings };
@@ -28,8 +28,8 @@ impl Spec {
     pub fn global_row(&self, default: &str) -> String {
         let default = self.default.unwrap_or(default);
         let values = match self.change {
-            Change::Never(_) => "shown only".to_owned(),
-            Change::AtStart | Change::AnyTime => self.values.listed(),
+            ChangeTime::Never(_) => "shown only".to_owned(),
+            ChangeTime::AtStart | ChangeTime::AnyTime => self.values.listed(),
         };
         let variables: Vec<_> =
             self.variables.iter().map(|variable| format!("`{}`", variable.name)).collect();

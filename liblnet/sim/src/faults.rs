@@ -34,7 +34,7 @@ pub(crate) enum FaultPoint {
 
 /// One end of a path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
+pub(crate) struct PathEnd {
     /// The node that has the NID; `None` if there is none.
     pub(crate) node: Option<NodeId>,
     pub(crate) nid: Nid,
@@ -57,7 +57,7 @@ pub(crate) struct Faults {
 /// Faults.
 impl Faults {
     /// Whether messages get from one end to the other.
-    pub(crate) fn is_open(&self, from: End, to: End) -> bool {
+    pub(crate) fn is_open(&self, from: PathEnd, to: PathEnd) -> bool {
         self.broken == 0 || self.on_the_way(from, to).all(|spot| !self.is_broken(spot))
     }
 
@@ -104,7 +104,7 @@ impl Faults {
 
     /// Returns the time since which messages could pass in both directions without interruption, with the nodes and
     /// interfaces at both ends up; `None` if they cannot now.
-    pub(crate) fn healthy_since(&self, a: End, b: End) -> Option<Time> {
+    pub(crate) fn healthy_since(&self, a: PathEnd, b: PathEnd) -> Option<Time> {
         let paths = self.on_the_way(a, b).chain(self.on_the_way(b, a));
         let ends = [a, b].into_iter().flat_map(|end| {
             let of_node = |kind: fn(NodeId) -> FaultPoint| end.node.map(kind);
@@ -117,7 +117,7 @@ impl Faults {
         })
     }
 
-    fn on_the_way(&self, from: End, to: End) -> impl Iterator<Item = FaultPoint> {
+    fn on_the_way(&self, from: PathEnd, to: PathEnd) -> impl Iterator<Item = FaultPoint> {
         let rails = [from, to].map(|end| self.rails.get(&end.nid).map(|rail| FaultPoint::Rail(*rail)));
         let nodes = from.node.zip(to.node).map(|(from, to)| FaultPoint::Nodes(from, to));
         let pair =

@@ -47,7 +47,7 @@ impl Pace {
 /// The state of connecting to a peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectSchedule {
-    phase: Phase,
+    phase: ConnectPhase,
     /// Number of connects in a row that failed.
     failures: u32,
     refusals: u32,
@@ -56,7 +56,7 @@ pub struct ConnectSchedule {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+enum ConnectPhase {
     #[default]
     Idle,
     /// The connecting thread has been asked to connect.
@@ -83,22 +83,22 @@ pub enum Next {
 impl ConnectSchedule {
     /// Whether the connecting thread should be asked to connect now; notes that it was.
     pub fn request(&mut self, wanted: bool) -> bool {
-        if self.phase != Phase::Idle || !wanted || self.satisfied {
+        if self.phase != ConnectPhase::Idle || !wanted || self.satisfied {
             return false;
         }
-        self.phase = Phase::Requested;
+        self.phase = ConnectPhase::Requested;
         true
     }
 
     /// Whether the connecting thread has been asked to connect and has not begun.
     pub fn is_requested(&self) -> bool {
-        self.phase == Phase::Requested
+        self.phase == ConnectPhase::Requested
     }
 
     /// Returns the duration of the connect in progress, if there is one.
     pub fn connecting(&self, now: Time) -> Option<Duration> {
         match self.phase {
-            Phase::Connecting(since) => Some(now.since(since)),
+            ConnectPhase::Connecting(since) => Some(now.since(since)),
             _ => None,
         }
     }
@@ -107,7 +107,7 @@ impl ConnectSchedule {
     /// next is not due. After a first failure it waits for the next connect instead, because that is soon and may well
     /// succeed.
     pub fn is_backing_off(&self, now: Time) -> bool {
-        matches!(self.phase, Phase::NotBefore(at) if at > now) && self.failures > 1
+        matches!(self.phase, ConnectPhase::NotBefore(at) if at > now) && self.failures > 1
     }
 
     /// Whether the last connect failed: that must be remembered for the length of the next wait.
@@ -117,12 +117,12 @@ impl ConnectSchedule {
 
     /// Whether no connect is in progress or planned.
     pub fn idle(&self) -> bool {
-        self.phase == Phase::Idle
+        self.phase == ConnectPhase::Idle
     }
 
     /// Notes that a connect begins.
     pub fn begin(&mut self, now: Time) {
-        self.phase = Phase::Connecting(now);
+        self.phase = ConnectPhase::Connecting(now);
     }
 
     /// Cancels the connect: there is nothing to connect for.
@@ -137,7 +137,7 @@ impl ConnectSchedule {
 
     /// Notes that the connect was given up for a reason that does not concern the peer.
     pub fn abandoned(&mut self) {
-        if matches!(self.phase, Phase::Connecting(_)) {
+        if matches!(self.phase, ConnectPhase::Connecting(_)) {
             self.cancel();
         }
     }
@@ -146,7 +146,7 @@ impl ConnectSchedule {
     /// before, and the failure of further connections is no reason to delay the first.
     pub fn start_over(&mut self) {
         self.satisfied = false;
-        if matches!(self.phase, Phase::NotBefore(_)) {
+        if matches!(self.phase, ConnectPhase::NotBefore(_)) {
             self.cancel();
         }
     }
@@ -162,7 +162,7 @@ impl ConnectSchedule {
             (false, _) => pace.min,
         };
         let at = now + pace.spread(wait);
-        self.phase = Phase::NotBefore(at);
+        self.phase = ConnectPhase::NotBefore(at);
         Next::Failed(at)
     }
 
@@ -170,7 +170,7 @@ impl ConnectSchedule {
     /// socket whose retries are frequent again, follows at once if something waits for it (`wanted`).
     pub fn unanswered(&mut self, wanted: bool) -> Next {
         if wanted {
-            self.phase = Phase::Requested;
+            self.phase = ConnectPhase::Requested;
             return Next::Now;
         }
         self.cancel();
@@ -184,7 +184,7 @@ impl ConnectSchedule {
             // The first connect may have shown the peer that connections which it believed open are dead.
             let wait = if self.refusals == 1 { pace.soon() } else { pace.min };
             let at = now + pace.spread(wait);
-            self.phase = Phase::NotBefore(at);
+            self.phase = ConnectPhase::NotBefore(at);
             return Next::At(at);
         }
         if have == Connected::Sufficiently {
@@ -201,15 +201,15 @@ impl ConnectSchedule {
         if self.refusals >= MAX_REFUSALS {
             return self.failed(now, pace, false);
         }
-        self.phase = Phase::Requested;
+        self.phase = ConnectPhase::Requested;
         Next::Now
     }
 
     /// Whether the wait is over, so that the connecting thread connects; records that a connect begins.
     pub fn due(&mut self, now: Time) -> bool {
         match self.phase {
-            Phase::NotBefore(at) if at <= now => {
-                self.phase = Phase::Requested;
+            ConnectPhase::NotBefore(at) if at <= now => {
+                self.phase = ConnectPhase::Requested;
                 true
             }
             _ => false,
@@ -218,7 +218,7 @@ impl ConnectSchedule {
 
     /// Postpones the connect, which waits for an inbound handshake to finish.
     pub fn postpone(&mut self, until: Time) {
-        self.phase = Phase::NotBefore(until);
+        self.phase = ConnectPhase::NotBefore(until);
     }
 }
 

@@ -23,7 +23,7 @@ const MAX_RESENT: usize = 1024;
 #[derive(Debug)]
 pub struct DedupTable<C, M> {
     conns: HashMap<ConnSeq, SeqEntry<C>, foldhash::fast::RandomState>,
-    message_ids: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
+    message_ids: HashMap<NonZeroU64, ResentState<C, M>, foldhash::fast::RandomState>,
     /// The IDs of the resent messages that have arrived, the oldest first.
     taken: VecDeque<(NonZeroU64, Time)>,
     parked: usize,
@@ -44,7 +44,7 @@ enum SeqState<C> {
 
 /// The state of a message that was resent.
 #[derive(Debug)]
-enum Outcome<C, M> {
+enum ResentState<C, M> {
     /// The message is arriving on this connection, for the second time at least.
     Arriving(C),
     /// The message had arrived in part when its connection ended; it is kept until this time.
@@ -115,12 +115,12 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
         let message_id = id.first();
         match self.message_ids.get(&message_id) {
-            Some(Outcome::Taken) => return Resend::Duplicate,
-            Some(Outcome::Arriving(before)) => return Resend::CloseFirst(before.clone()),
-            Some(Outcome::Parked(..)) | None => {}
+            Some(ResentState::Taken) => return Resend::Duplicate,
+            Some(ResentState::Arriving(before)) => return Resend::CloseFirst(before.clone()),
+            Some(ResentState::Parked(..)) | None => {}
         }
-        match self.message_ids.insert(message_id, Outcome::Arriving(connection)) {
-            Some(Outcome::Parked(message, _)) => {
+        match self.message_ids.insert(message_id, ResentState::Arriving(connection)) {
+            Some(ResentState::Parked(message, _)) => {
                 self.parked -= 1;
                 Resend::Resume(message)
             }
@@ -130,7 +130,7 @@ impl<C: Clone, M> DedupTable<C, M> {
 
     /// Notes that a resent message has arrived.
     pub fn take(&mut self, message_id: NonZeroU64, now: Time) {
-        self.message_ids.insert(message_id, Outcome::Taken);
+        self.message_ids.insert(message_id, ResentState::Taken);
         self.taken.push_back((message_id, now));
         if self.taken.len() > MAX_RESENT
             && let Some((oldest, _)) = self.taken.pop_front()
@@ -141,7 +141,7 @@ impl<C: Clone, M> DedupTable<C, M> {
 
     /// Forgets a resent message that has not arrived.
     pub fn forget(&mut self, message_id: NonZeroU64) {
-        if matches!(self.message_ids.get(&message_id), Some(Outcome::Arriving(_))) {
+        if matches!(self.message_ids.get(&message_id), Some(ResentState::Arriving(_))) {
             self.message_ids.remove(&message_id);
         }
     }
@@ -149,19 +149,19 @@ impl<C: Clone, M> DedupTable<C, M> {
     /// Keeps a message that has arrived in part, for the first time or again. Returns it if it has been received otherwise. The
     /// caller limits the number of kept messages by [`DedupTable::unpark`].
     pub fn park(&mut self, message_id: NonZeroU64, message: M, until: Time) -> Result<(), M> {
-        if matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken)) {
+        if matches!(self.message_ids.get(&message_id), Some(ResentState::Parked(..) | ResentState::Taken)) {
             self.forget(message_id);
             return Err(message);
         }
         self.parked += 1;
-        self.message_ids.insert(message_id, Outcome::Parked(message, until));
+        self.message_ids.insert(message_id, ResentState::Parked(message, until));
         Ok(())
     }
 
     /// Takes a parked message out; nothing of it is kept.
     pub fn unpark(&mut self, message_id: NonZeroU64) -> Option<M> {
         match self.message_ids.remove(&message_id)? {
-            Outcome::Parked(message, _) => {
+            ResentState::Parked(message, _) => {
                 self.parked -= 1;
                 Some(message)
             }
@@ -184,12 +184,12 @@ impl<C: Clone, M> DedupTable<C, M> {
             return Vec::new();
         }
         let over = self.message_ids.extract_if(|_, outcome| match outcome {
-            Outcome::Parked(message, until) => *until <= now || is_over(message),
+            ResentState::Parked(message, until) => *until <= now || is_over(message),
             _ => false,
         });
         let over: Vec<M> = over
             .filter_map(|(_, outcome)| match outcome {
-                Outcome::Parked(message, _) => Some(message),
+                ResentState::Parked(message, _) => Some(message),
                 _ => None,
             })
             .collect();

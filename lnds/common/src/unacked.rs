@@ -42,7 +42,7 @@ enum MessageSlot<M> {
 
 /// The outcome for a message when its last byte is written.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Written<M> {
+pub enum AfterWrite<M> {
     /// The message is complete.
     Done(M),
     /// The delivery ACK will never come.
@@ -68,19 +68,19 @@ impl<M> MessageSlot<M> {
         }
     }
 
-    fn written(&mut self, message: M, given_up: bool) -> Written<M> {
+    fn written(&mut self, message: M, given_up: bool) -> AfterWrite<M> {
         match self {
             Self::Writing if !given_up => {
                 *self = Self::Written(message);
-                Written::Waits
+                AfterWrite::Waits
             }
             Self::Acknowledged => {
                 *self = Self::Done;
-                Written::Done(message)
+                AfterWrite::Done(message)
             }
             _ => {
                 *self = Self::Done;
-                Written::Lost(message)
+                AfterWrite::Lost(message)
             }
         }
     }
@@ -118,9 +118,9 @@ impl<M> Unacked<M> {
     }
 
     /// Notes that the message is written.
-    pub fn written(&mut self, id: MessageId, message: M) -> Written<M> {
+    pub fn written(&mut self, id: MessageId, message: M) -> AfterWrite<M> {
         let given_up = self.given_up;
-        let Some(slot) = self.slot(id) else { return Written::Lost(message) };
+        let Some(slot) = self.slot(id) else { return AfterWrite::Lost(message) };
         let result = slot.written(message, given_up);
         self.tidy(id);
         result

@@ -17,7 +17,7 @@ fn written(n: u64) -> Unacked<u64> {
     let mut unacked = Unacked::new(conn_seq());
     for sequence in 1..=n {
         assert_eq!(unacked.open(), Some(message_id(sequence)));
-        assert_eq!(unacked.written(message_id(sequence), sequence), Written::Waits);
+        assert_eq!(unacked.written(message_id(sequence), sequence), AfterWrite::Waits);
     }
     unacked
 }
@@ -43,7 +43,7 @@ fn a_delivery_ack_may_arrive_before_the_write_returns() {
     let id = unacked.open().unwrap();
     assert_eq!(unacked.acknowledge(id), Ok(None));
     assert_eq!(unacked.acknowledge(id), Err(NotOutstanding));
-    assert_eq!(unacked.written(id, "message"), Written::Done("message"));
+    assert_eq!(unacked.written(id, "message"), AfterWrite::Done("message"));
     assert!(unacked.is_empty());
 }
 
@@ -54,7 +54,7 @@ fn a_resent_message_keeps_its_id() {
     let id = unacked.open_resend(elsewhere);
     assert_eq!(id, elsewhere.resent());
     assert!(unacked.contains(id) && !unacked.contains(elsewhere));
-    assert_eq!(unacked.written(id, 9), Written::Waits);
+    assert_eq!(unacked.written(id, 9), AfterWrite::Waits);
     assert_eq!(unacked.acknowledge(elsewhere), Err(NotOutstanding));
     assert_eq!(unacked.acknowledge(id), Ok(Some(9)));
     assert_eq!(unacked.acknowledge(id), Err(NotOutstanding));
@@ -66,12 +66,12 @@ fn messages_that_will_not_be_acknowledged_are_given_back_once() {
     let mut unacked = written(2);
     let (writing, acknowledged) = (unacked.open().unwrap(), unacked.open().unwrap());
     let resent = unacked.open_resend(MessageId::new(ConnSeq::nth(1), 1).unwrap());
-    assert_eq!(unacked.written(resent, 5), Written::Waits);
+    assert_eq!(unacked.written(resent, 5), AfterWrite::Waits);
     assert_eq!(unacked.acknowledge(acknowledged), Ok(None));
     assert_eq!(unacked.give_up(), [1, 2, 5]);
     assert_eq!(unacked.give_up(), []);
-    assert_eq!(unacked.written(writing, 3), Written::Lost(3));
-    assert_eq!(unacked.written(acknowledged, 4), Written::Done(4));
+    assert_eq!(unacked.written(writing, 3), AfterWrite::Lost(3));
+    assert_eq!(unacked.written(acknowledged, 4), AfterWrite::Done(4));
     // A delivery ACK that was under way is no protocol error of the peer's.
     assert_eq!(unacked.acknowledge(message_id(1)), Ok(None));
 }
@@ -169,11 +169,11 @@ proptest! {
                         continue;
                     }
                     let want = match (*acknowledged, given_up) {
-                        (true, _) => Written::Done(id),
-                        (false, true) => Written::Lost(id),
-                        (false, false) => Written::Waits,
+                        (true, _) => AfterWrite::Done(id),
+                        (false, true) => AfterWrite::Lost(id),
+                        (false, false) => AfterWrite::Waits,
                     };
-                    if want != Written::Waits {
+                    if want != AfterWrite::Waits {
                         model.remove(&id);
                     }
                     prop_assert_eq!(unacked.written(id, id), want);

@@ -3,7 +3,7 @@
 use super::number;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
-use lnet_settings::{Change, Setting, Values, either};
+use lnet_settings::{ChangeTime, Setting, Values, either};
 
 /// The new value of a setting.
 #[derive(Clone, Copy, Debug, Args)]
@@ -41,7 +41,7 @@ pub struct SettingValue {
 
 impl SettingValue {
     fn all() -> impl Iterator<Item = Setting> {
-        Setting::all_global().filter(|setting| setting.spec().change == Change::AnyTime)
+        Setting::all_global().filter(|setting| setting.spec().change == ChangeTime::AnyTime)
     }
 
     fn command(setting: Setting) -> Command {

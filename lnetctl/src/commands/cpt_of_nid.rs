@@ -1,7 +1,7 @@
 //! `lnetctl cpt-of-nid`
 
 use super::others::error;
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::CptOfNid;
 use lnet_dlc::request::{LocalNi, Request};
 use lnet_dlc::{ReturnCode, Value};
@@ -9,10 +9,10 @@ use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;
 use std::num::NonZeroUsize;
 
-pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> CommandOutcome {
     let refuse = |cx: &mut Context<'_>, rc, text: &str| {
         cx.report.errors = error(text);
-        Outcome::show(rc)
+        CommandOutcome::show(rc)
     };
     let given = command.ncpt.map(|count| NonZeroUsize::new(count as usize));
     let partitions = match (given, command.nid) {
@@ -49,7 +49,7 @@ pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> Outcome {
             cx.report.show("cpt-of-nid", items.collect::<Vec<_>>());
         }
     }
-    Outcome::show(ReturnCode::OK)
+    CommandOutcome::show(ReturnCode::OK)
 }
 
 /// Returns the number of CPU partitions of the node: its loopback interface is bound to all of them.

@@ -1,21 +1,23 @@
 //! `lnetctl fault`
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::{Delay, DelayAdd, Drop, DropAdd, Fault, FaultDel, FaultFilter};
 use lnet_dlc::ReturnCode;
 use lnet_dlc::ops::fault::{self, RuleAction, Which, Wording};
 use lnet_dlc::request::FaultKind;
 use std::time::Duration;
 
-pub(super) fn run(command: &Fault, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &Fault, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
-        Fault::Drop(Drop::Add(command)) => Outcome::change(add_drop(command, cx)),
-        Fault::Delay(Delay::Add(command)) => Outcome::change(add_delay(command, cx)),
-        Fault::Drop(Drop::Del(command)) => Outcome::change(del(FaultKind::Drop, command, cx)),
-        Fault::Delay(Delay::Del(command)) => Outcome::change(del(FaultKind::Delay, command, cx)),
-        Fault::Drop(Drop::Reset) => Outcome::change(fault::reset(cx.node, FaultKind::Drop, &mut cx.report)),
+        Fault::Drop(Drop::Add(command)) => CommandOutcome::change(add_drop(command, cx)),
+        Fault::Delay(Delay::Add(command)) => CommandOutcome::change(add_delay(command, cx)),
+        Fault::Drop(Drop::Del(command)) => CommandOutcome::change(del(FaultKind::Drop, command, cx)),
+        Fault::Delay(Delay::Del(command)) => CommandOutcome::change(del(FaultKind::Delay, command, cx)),
+        Fault::Drop(Drop::Reset) => {
+            CommandOutcome::change(fault::reset(cx.node, FaultKind::Drop, &mut cx.report))
+        }
         Fault::Delay(Delay::Reset) => {
-            Outcome::change(fault::reset(cx.node, FaultKind::Delay, &mut cx.report))
+            CommandOutcome::change(fault::reset(cx.node, FaultKind::Delay, &mut cx.report))
         }
         Fault::Drop(Drop::Show(how)) => show(FaultKind::Drop, how.verbose, cx),
         Fault::Delay(Delay::Show(how)) => show(FaultKind::Delay, how.verbose, cx),
@@ -53,6 +55,6 @@ fn del(kind: FaultKind, command: &FaultDel, cx: &mut Context<'_>) -> ReturnCode 
     fault::del(cx.node, kind, which, &mut cx.report)
 }
 
-fn show(kind: FaultKind, all: bool, cx: &mut Context<'_>) -> Outcome {
-    Outcome::show(fault::show(cx.node, kind, all, &mut cx.report))
+fn show(kind: FaultKind, all: bool, cx: &mut Context<'_>) -> CommandOutcome {
+    CommandOutcome::show(fault::show(cx.node, kind, all, &mut cx.report))
 }

@@ -38,16 +38,16 @@ pub struct Context<'a> {
 
 /// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CommandOutcome {
     /// The return code of the command.
     pub rc: ReturnCode,
     /// The purpose of the command.
-    pub kind: Kind,
+    pub kind: CommandKind,
 }
 
 /// The purpose of a command, which decides what is printed when there is nothing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CommandKind {
     /// The command changes the configuration.
     Change,
     /// The command shows values: an empty result is written in JSON.
@@ -56,18 +56,18 @@ pub enum Kind {
     Export,
 }
 
-impl Outcome {
+impl CommandOutcome {
     const fn change(rc: ReturnCode) -> Self {
-        Self { rc, kind: Kind::Change }
+        Self { rc, kind: CommandKind::Change }
     }
 
     const fn show(rc: ReturnCode) -> Self {
-        Self { rc, kind: Kind::Show }
+        Self { rc, kind: CommandKind::Show }
     }
 }
 
 /// Carries out a command; not `help`, `exit` and `quit`, which are the shell's.
-pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
+pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
         Command::Lnet(command) => others::lnet(command, cx),
         Command::Route(command) => route::run(command, cx),
@@ -80,7 +80,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
         Command::Top(command) => top::run(command, cx),
         Command::Debug(command) => others::debug(command, cx),
         Command::Global(command) => others::global(command, cx),
-        Command::Tunables => Outcome::show(tunables::show(cx.node, &mut cx.report)),
+        Command::Tunables => CommandOutcome::show(tunables::show(cx.node, &mut cx.report)),
         Command::Peer(command) => peer::run(command, cx),
         Command::Ping(command) => ping::ping(command, cx),
         Command::Discover(command) => ping::discover(command, cx),
@@ -92,13 +92,13 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
         Command::Numa(command) => others::numa(command, cx),
         Command::PeerCredits(command) => peer::credits(command, cx),
         Command::Fault(command) => fault::run(command, cx),
-        Command::Help { .. } | Command::Exit | Command::Quit => Outcome::change(ReturnCode::OK),
+        Command::Help { .. } | Command::Exit | Command::Quit => CommandOutcome::change(ReturnCode::OK),
     }
 }
 
 /// Reports that this release does not support an operation of other releases (`EOPNOTSUPP`).
-fn unsupported(cx: &mut Context<'_>, operation: Operation, entity: &str, what: &str) -> Outcome {
+fn unsupported(cx: &mut Context<'_>, operation: Operation, entity: &str, what: &str) -> CommandOutcome {
     let rc = ReturnCode::from(lnet_wire::Errno::NotSupported);
     let text = format!("{what}: not supported yet; nothing was changed");
-    Outcome::change(cx.report.end(operation, entity, SeqNo::NONE, rc, text))
+    CommandOutcome::change(cx.report.end(operation, entity, SeqNo::NONE, rc, text))
 }

@@ -1,6 +1,6 @@
 //! `lnetctl setup-mrrouting`
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use lnet_dlc::request::{LocalNi, Request};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::OsString;
@@ -9,12 +9,12 @@ use std::process::Command;
 
 const HELPER: &str = "ksocklnd-config";
 
-pub(super) fn run(cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(cx: &mut Context<'_>) -> CommandOutcome {
     let result = interfaces(cx).and_then(|names| match names.is_empty() {
         true => Ok(()),
         false => call(&helper(std::env::var_os("KSOCKLND_CONFIG")), &names),
     });
-    Outcome::change(match result {
+    CommandOutcome::change(match result {
         Ok(()) => ReturnCode::OK,
         Err((rc, text)) => cx.report.end(Operation::Manage, "setup-mrrouting", SeqNo::NONE, rc, text),
     })

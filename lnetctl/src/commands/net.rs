@@ -1,6 +1,6 @@
 //! `lnetctl net`
 
-use super::{Context, Outcome, unsupported};
+use super::{CommandOutcome, Context, unsupported};
 use crate::cli::{Net, NetAdd, NetDel, NetSet};
 use lnet_dlc::ops::net::{self, NetConfig};
 use lnet_dlc::ranges::Range;
@@ -8,15 +8,15 @@ use lnet_dlc::request::{LndTunables, NiTunables};
 use lnet_dlc::{InterfaceSpec, Operation, ReturnCode, SeqNo, ranges};
 use lnet_wire::Nid;
 
-pub(super) fn run(command: &Net, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &Net, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
-        Net::Add(command) => Outcome::change(add(command, cx)),
-        Net::Del(command) => Outcome::change(del(command, cx)),
+        Net::Add(command) => CommandOutcome::change(add(command, cx)),
+        Net::Del(command) => CommandOutcome::change(del(command, cx)),
         Net::Set(command) => set(command, cx),
         Net::Show(command) => {
             let detail = command.verbosity.level();
             let net = command.net.as_deref();
-            Outcome::show(net::show(cx.node, net, detail, SeqNo::NONE, &mut cx.report, false))
+            CommandOutcome::show(net::show(cx.node, net, detail, SeqNo::NONE, &mut cx.report, false))
         }
     }
 }
@@ -72,7 +72,7 @@ fn place(
     })
 }
 
-fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
+fn set(command: &NetSet, cx: &mut Context<'_>) -> CommandOutcome {
     if command.lnd_timeout.is_some() {
         return unsupported(cx, Operation::Add, "lnd_timeout", "--lnd-timeout");
     }
@@ -80,7 +80,7 @@ fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
     let health = command.health;
     if nid.is_none() && !command.all && (health.is_some() || command.conns_per_peer.is_some()) {
         let text = "which interface? give --nid NID or --all";
-        return Outcome::change(cx.report.end(
+        return CommandOutcome::change(cx.report.end(
             Operation::Add,
             "ni",
             SeqNo::NONE,
@@ -97,9 +97,9 @@ fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
         if let Err(error) = net::conns_per_peer(value.into()) {
             let entity = "ni conns_per_peer";
             let refused = cx.report.end(Operation::Add, entity, SeqNo::NONE, ReturnCode::BAD_PARAM, error);
-            return Outcome::change(refused);
+            return CommandOutcome::change(refused);
         }
         rc = net::set_conns_per_peer(cx.node, value, nid, SeqNo::NONE, &mut cx.report).or(rc);
     }
-    Outcome::change(rc)
+    CommandOutcome::change(rc)
 }

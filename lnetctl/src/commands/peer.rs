@@ -1,36 +1,36 @@
 //! `lnetctl peer`
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::{Peer, PeerAdd, PeerCredits, PeerDel, PeerExplain, PeerSet};
 use lnet_dlc::ops::explain::explain;
 use lnet_dlc::ops::peer::{self, MAX_NIDS, Modify, parse_nids};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
-pub(super) fn run(command: &Peer, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &Peer, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
         Peer::Add(command) => {
             let PeerAdd { primary, nids, ip2nets, non_mr, lock_primary } = command;
             let what = Modify::Add { multi_rail: !non_mr, lock_primary: *lock_primary };
-            Outcome::change(modify(primary, nids, ip2nets, what, cx))
+            CommandOutcome::change(modify(primary, nids, ip2nets, what, cx))
         }
         Peer::Del(command) => {
             let PeerDel { primary, nids, ip2nets, force } = command;
-            Outcome::change(modify(primary, nids, ip2nets, Modify::Del { force: *force }, cx))
+            CommandOutcome::change(modify(primary, nids, ip2nets, Modify::Del { force: *force }, cx))
         }
         Peer::Show(command) => {
             let (nid, detail) = (command.nid.as_deref(), command.verbosity.level());
-            Outcome::show(peer::show(cx.node, nid, detail, SeqNo::NONE, &mut cx.report, false))
+            CommandOutcome::show(peer::show(cx.node, nid, detail, SeqNo::NONE, &mut cx.report, false))
         }
-        Peer::List => Outcome::show(peer::list(cx.node, SeqNo::NONE, &mut cx.report)),
-        Peer::Set(command) => Outcome::change(set(command, cx)),
+        Peer::List => CommandOutcome::show(peer::list(cx.node, SeqNo::NONE, &mut cx.report)),
+        Peer::Set(command) => CommandOutcome::change(set(command, cx)),
         Peer::Explain(PeerExplain { to, from }) => {
-            Outcome::show(explain(cx.node, to, from.as_deref(), SeqNo::NONE, &mut cx.report))
+            CommandOutcome::show(explain(cx.node, to, from.as_deref(), SeqNo::NONE, &mut cx.report))
         }
     }
 }
 
-pub(super) fn credits(PeerCredits::Show: &PeerCredits, cx: &mut Context<'_>) -> Outcome {
-    Outcome::show(peer::show(cx.node, None, 1, SeqNo::NONE, &mut cx.report, false))
+pub(super) fn credits(PeerCredits::Show: &PeerCredits, cx: &mut Context<'_>) -> CommandOutcome {
+    CommandOutcome::show(peer::show(cx.node, None, 1, SeqNo::NONE, &mut cx.report, false))
 }
 
 fn modify(

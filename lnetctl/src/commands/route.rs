@@ -1,6 +1,6 @@
 //! `lnetctl route`
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::Route;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter};
@@ -8,7 +8,7 @@ use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter};
 /// The operations' value for an option that is not given.
 const UNSAID: i32 = -1;
 
-pub(super) fn run(command: &Route, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &Route, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
         Route::Add(command) => {
             let config = RouteConfig {
@@ -18,11 +18,11 @@ pub(super) fn run(command: &Route, cx: &mut Context<'_>) -> Outcome {
                 priority: command.priority.unwrap_or(UNSAID),
                 sensitivity: command.sensitivity.unwrap_or(UNSAID),
             };
-            Outcome::change(route::add(cx.node, config, SeqNo::NONE, &mut cx.report))
+            CommandOutcome::change(route::add(cx.node, config, SeqNo::NONE, &mut cx.report))
         }
         Route::Del(command) => {
             let (net, gateways) = (command.net.as_deref(), command.gateways.as_deref());
-            Outcome::change(route::del(cx.node, net, gateways, SeqNo::NONE, &mut cx.report))
+            CommandOutcome::change(route::del(cx.node, net, gateways, SeqNo::NONE, &mut cx.report))
         }
         Route::Show(command) => {
             let filter = RouteFilter {
@@ -32,7 +32,7 @@ pub(super) fn run(command: &Route, cx: &mut Context<'_>) -> Outcome {
                 priority: command.priority.unwrap_or(UNSAID),
             };
             let detail = command.verbosity.level();
-            Outcome::show(route::show(cx.node, filter, detail, SeqNo::NONE, &mut cx.report, false))
+            CommandOutcome::show(route::show(cx.node, filter, detail, SeqNo::NONE, &mut cx.report, false))
         }
     }
 }

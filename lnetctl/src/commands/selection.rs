@@ -1,12 +1,12 @@
 //! `lnetctl selection`
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::{Adding, Deleting, NetRules, NidRules, PeerRules, Selection};
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::policy::{RuleAction, RuleEffect};
 use lnet_dlc::ops::selection::{self, Selection as Rules};
 
-pub(super) fn run(command: &Selection, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &Selection, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
         Selection::Net(NetRules::Add(Adding { about, priority })) => {
             add(Rules::Net(Some(&about.net)), *priority, cx)
@@ -34,15 +34,15 @@ pub(super) fn run(command: &Selection, cx: &mut Context<'_>) -> Outcome {
     }
 }
 
-fn add(rules: Rules<'_>, priority: u32, cx: &mut Context<'_>) -> Outcome {
+fn add(rules: Rules<'_>, priority: u32, cx: &mut Context<'_>) -> CommandOutcome {
     let effect = RuleEffect::of(RuleAction::Priority(priority));
-    Outcome::change(selection::add(cx.node, rules, effect, SeqNo::NONE, &mut cx.report))
+    CommandOutcome::change(selection::add(cx.node, rules, effect, SeqNo::NONE, &mut cx.report))
 }
 
-fn del(rules: Rules<'_>, index: Option<u32>, cx: &mut Context<'_>) -> Outcome {
-    Outcome::change(selection::del(cx.node, rules, index, SeqNo::NONE, &mut cx.report))
+fn del(rules: Rules<'_>, index: Option<u32>, cx: &mut Context<'_>) -> CommandOutcome {
+    CommandOutcome::change(selection::del(cx.node, rules, index, SeqNo::NONE, &mut cx.report))
 }
 
-fn show(rules: Rules<'_>, cx: &mut Context<'_>) -> Outcome {
-    Outcome::show(selection::show(cx.node, rules, SeqNo::NONE, &mut cx.report))
+fn show(rules: Rules<'_>, cx: &mut Context<'_>) -> CommandOutcome {
+    CommandOutcome::show(selection::show(cx.node, rules, SeqNo::NONE, &mut cx.report))
 }

@@ -1,14 +1,14 @@
 //! `lnetctl set`, `lnetctl routing`
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::{Routing, Set, SettingValue, Value};
 use lnet_dlc::ops::global;
 use lnet_dlc::ops::routing;
 use lnet_dlc::ranges::{OutOfRange, ROUTER_BUFFERS};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
-pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
-    Outcome::change(match command {
+pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> CommandOutcome {
+    CommandOutcome::change(match command {
         Set::Routing(value) => switch(*value, cx),
         Set::TinyBuffers(value) => buffers(0, *value, cx),
         Set::SmallBuffers(value) => buffers(1, *value, cx),
@@ -19,8 +19,8 @@ pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
     })
 }
 
-pub(super) fn routing(Routing::Show: &Routing, cx: &mut Context<'_>) -> Outcome {
-    Outcome::show(routing::show(cx.node, SeqNo::NONE, &mut cx.report, false))
+pub(super) fn routing(Routing::Show: &Routing, cx: &mut Context<'_>) -> CommandOutcome {
+    CommandOutcome::show(routing::show(cx.node, SeqNo::NONE, &mut cx.report, false))
 }
 
 fn switch(Value { value }: Value, cx: &mut Context<'_>) -> ReturnCode {

@@ -1,6 +1,6 @@
 //! Counters.
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::{Stats, StatsCommand, StatsRate, StatsShow};
 use crate::output::prometheus;
 use lnet_dlc::ops::sample::Sample;
@@ -8,27 +8,31 @@ use lnet_dlc::ops::stats;
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::time::Instant;
 
-pub(super) fn run(command: &Stats, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &Stats, cx: &mut Context<'_>) -> CommandOutcome {
     match &command.command {
         None | Some(StatsCommand::Show(StatsShow { prometheus: true })) => show_prometheus(cx),
-        Some(StatsCommand::Show(_)) => Outcome::show(stats::show(cx.node, SeqNo::NONE, &mut cx.report)),
-        Some(StatsCommand::Reset) => Outcome::change(stats::reset(cx.node, SeqNo::NONE, &mut cx.report)),
+        Some(StatsCommand::Show(_)) => {
+            CommandOutcome::show(stats::show(cx.node, SeqNo::NONE, &mut cx.report))
+        }
+        Some(StatsCommand::Reset) => {
+            CommandOutcome::change(stats::reset(cx.node, SeqNo::NONE, &mut cx.report))
+        }
         Some(StatsCommand::Rate(rate)) => show_rate(rate, cx),
     }
 }
 
-fn show_prometheus(cx: &mut Context<'_>) -> Outcome {
+fn show_prometheus(cx: &mut Context<'_>) -> CommandOutcome {
     match stats::sample(cx.node, usize::MAX, &mut cx.report) {
         Ok(sample) => {
             cx.text = prometheus::exposition(&sample);
-            Outcome::change(ReturnCode::OK)
+            CommandOutcome::change(ReturnCode::OK)
         }
-        Err(rc) => Outcome::show(rc),
+        Err(rc) => CommandOutcome::show(rc),
     }
 }
 
 /// Takes two samples; the time between them is measured.
-fn show_rate(rate: &StatsRate, cx: &mut Context<'_>) -> Outcome {
+fn show_rate(rate: &StatsRate, cx: &mut Context<'_>) -> CommandOutcome {
     let mut sample = || -> Result<(Sample, Instant), ReturnCode> {
         let sample = stats::sample(cx.node, 0, &mut cx.report)?;
         Ok((sample, Instant::now()))
@@ -39,12 +43,12 @@ fn show_rate(rate: &StatsRate, cx: &mut Context<'_>) -> Outcome {
     });
     let ((before, then), (now, when)) = match both {
         Ok(both) => both,
-        Err(rc) => return Outcome::show(rc),
+        Err(rc) => return CommandOutcome::show(rc),
     };
     if before.node != now.node {
         let rc = ReturnCode::from(lnet_wire::Errno::ConnectionReset);
         let text = "another node answered the second time; measure again";
-        return Outcome::show(cx.report.end(Operation::Show, "rate", SeqNo::NONE, rc, text));
+        return CommandOutcome::show(cx.report.end(Operation::Show, "rate", SeqNo::NONE, rc, text));
     }
-    Outcome::show(stats::show_rate(&before, &now, when - then, &mut cx.report))
+    CommandOutcome::show(stats::show_rate(&before, &now, when - then, &mut cx.report))
 }

@@ -1,17 +1,17 @@
 //! `lnetctl udsp`
 
-use super::{Context, Outcome};
+use super::{CommandOutcome, Context};
 use crate::cli::{Udsp, UdspAdd, UdspDel};
 use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
-pub(super) fn run(command: &Udsp, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn run(command: &Udsp, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
-        Udsp::Add(command) => Outcome::change(add(command, cx)),
-        Udsp::Del(command) => Outcome::change(del(command, cx)),
+        Udsp::Add(command) => CommandOutcome::change(add(command, cx)),
+        Udsp::Del(command) => CommandOutcome::change(del(command, cx)),
         Udsp::Show(command) => {
             let index = command.index.unwrap_or(-1);
-            Outcome::show(policy::show(cx.node, index, SeqNo::NONE, &mut cx.report))
+            CommandOutcome::show(policy::show(cx.node, index, SeqNo::NONE, &mut cx.report))
         }
     }
 }

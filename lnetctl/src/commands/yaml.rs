@@ -1,6 +1,6 @@
 //! `lnetctl import`, `lnetctl export`
 
-use super::{Context, Kind, Outcome};
+use super::{CommandKind, CommandOutcome, Context};
 use crate::cli::{Export, Import};
 use crate::output;
 use lnet_dlc::export::export as export_all;
@@ -13,14 +13,14 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> CommandOutcome {
     let name = command.file.as_ref().map_or_else(|| "stdin".to_owned(), |file| file.display().to_string());
     let text = match read(&command.file, cx.input) {
         Ok(text) => text,
         Err(error) => {
             let text = format!("cannot read {name}: {error}");
             let rc = cx.report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, text);
-            return Outcome::change(rc);
+            return CommandOutcome::change(rc);
         }
     };
     let source = Source { name: &name, text: &text };
@@ -32,42 +32,48 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
         && errno != Errno::Invalid
     {
         let text = format!("cannot import {name}: {}", errno.text());
-        return Outcome::change(cx.report.end(Operation::Yaml, "import", SeqNo::NONE, errno.into(), text));
+        return CommandOutcome::change(cx.report.end(
+            Operation::Yaml,
+            "import",
+            SeqNo::NONE,
+            errno.into(),
+            text,
+        ));
     }
     let mut pass = |purpose| import::import(cx.node, source, purpose, &mut cx.report);
     match command {
-        Import { del: true, .. } => Outcome::change(pass(Purpose::Del)),
-        Import { show: true, .. } => Outcome::show(pass(Purpose::Show)),
-        Import { exec: true, .. } => Outcome::show(pass(Purpose::Exec)),
+        Import { del: true, .. } => CommandOutcome::change(pass(Purpose::Del)),
+        Import { show: true, .. } => CommandOutcome::show(pass(Purpose::Show)),
+        Import { exec: true, .. } => CommandOutcome::show(pass(Purpose::Exec)),
         _ => {
             let added = pass(Purpose::Add);
             // A file that was not begun is not carried out either.
             match yaml::read(&text, Purpose::Add) {
-                Ok(_) => Outcome::change(added.or(pass(Purpose::Exec))),
-                Err(_) => Outcome::change(added),
+                Ok(_) => CommandOutcome::change(added.or(pass(Purpose::Exec))),
+                Err(_) => CommandOutcome::change(added),
             }
         }
     }
 }
 
 /// Checks a file against the node, or by itself if no node runs. A node that was named, or that cannot be asked, is an error.
-fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
+fn check(source: Source<'_>, cx: &mut Context<'_>) -> CommandOutcome {
     let node = match cx.node.tell(Request::GetNode) {
         Ok(()) => Some(cx.node),
         Err(Errno::NetworkDown) if !cx.is_node_named => None,
         Err(errno) => {
             let text = format!("cannot ask the node for its configuration: {}", errno.text());
             let rc = cx.report.end(Operation::Show, "check", SeqNo::NONE, errno.into(), text);
-            return Outcome::change(rc);
+            return CommandOutcome::change(rc);
         }
     };
     let named = import::names_something(source, &mut cx.report);
     if !named.is_ok() {
-        return Outcome::show(named);
+        return CommandOutcome::show(named);
     }
     let (rc, changes) = import::check(node, source, &mut cx.report);
     cx.report.shown.merge(changes);
-    Outcome::show(rc)
+    CommandOutcome::show(rc)
 }
 
 fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
@@ -77,9 +83,9 @@ fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
     }
 }
 
-pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
+pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> CommandOutcome {
     let rc = export_all(cx.node, command.backup, &mut cx.report);
-    let exported = Outcome { rc, kind: Kind::Export };
+    let exported = CommandOutcome { rc, kind: CommandKind::Export };
     let Some(file) = &command.file else { return exported };
     let (text, rc) = if rc.is_ok() {
         let text = output::text(&cx.report.shown, cx.format);
@@ -92,7 +98,7 @@ pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
         cx.report.shown = lnet_dlc::Value::map();
         (format!("not everything could be read; {} is left as it was", file.display()), rc)
     };
-    Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, rc, text))
+    CommandOutcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, rc, text))
 }
 
 /// Writes the file completely or leaves it unchanged: a full disk must not cost the last backup.

@@ -1,6 +1,6 @@
 //! Draws a view into the cells of a screen. ASCII only, so that every terminal shows it.
 
-use super::model::{Row, State, View};
+use super::model::{InterfaceState, Row, View};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -187,9 +187,9 @@ fn table<'a>(
         names.map(Cell::from).into_iter().chain([Cell::from("STAT")]).chain(head).chain([Cell::from("LOAD")]);
     let rows = rows.map(|row| {
         let state = match row.state {
-            State::Active | State::Unknown => Style::new(),
-            State::Degraded => BOLD.fg(Color::Yellow),
-            State::Failed | State::Unreachable => BOLD.fg(Color::Red),
+            InterfaceState::Active | InterfaceState::Unknown => Style::new(),
+            InterfaceState::Degraded => BOLD.fg(Color::Yellow),
+            InterfaceState::Failed | InterfaceState::Unreachable => BOLD.fg(Color::Red),
         };
         let numbers = [&row.health, &row.credits, &row.messages, &row.sent, &row.received];
         let cells = [Cell::from(row.nid.as_str()), Cell::from(row.detail.as_str())].into_iter();

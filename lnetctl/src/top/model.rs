@@ -172,7 +172,7 @@ impl Watch {
         Row {
             nid: ni.nid.to_string(),
             detail: ni.interface.clone().unwrap_or_default(),
-            state: State::of(ni),
+            state: InterfaceState::of(ni),
             health: if no_health { "-".to_owned() } else { health.to_string() },
             credits: format!("{}/{}", ni.tx_credits, ni.min_tx_credits),
             ..Row::with_rate(rate)
@@ -192,12 +192,18 @@ impl Watch {
                 1 => "1 nid".to_owned(),
                 nids => format!("{nids} nids"),
             },
-            state: match (peer.reachability, State::new(broken, worst_health(peer))) {
-                (Some(its), _) if its.state == Reachability::Unreachable => State::Unreachable,
-                (Some(its), State::Active) if its.state == Reachability::Degraded => State::Degraded,
-                (Some(its), State::Active) if its.state == Reachability::Unknown => State::Unknown,
-                (_, State::Active) if peer.nis.iter().any(|ni| !ni.health.unresponsive_from.is_empty()) => {
-                    State::Degraded
+            state: match (peer.reachability, InterfaceState::new(broken, worst_health(peer))) {
+                (Some(its), _) if its.state == Reachability::Unreachable => InterfaceState::Unreachable,
+                (Some(its), InterfaceState::Active) if its.state == Reachability::Degraded => {
+                    InterfaceState::Degraded
+                }
+                (Some(its), InterfaceState::Active) if its.state == Reachability::Unknown => {
+                    InterfaceState::Unknown
+                }
+                (_, InterfaceState::Active)
+                    if peer.nis.iter().any(|ni| !ni.health.unresponsive_from.is_empty()) =>
+                {
+                    InterfaceState::Degraded
                 }
                 (_, state) => state,
             },
@@ -232,9 +238,11 @@ const MAX_HEALTH: u32 = 1000;
 /// with its health value or the reason.
 fn health(sample: &Sample) -> String {
     let LnetStats { resend_count, response_timeout_count, .. } = sample.stats;
-    let own = sample.nis.iter().filter(|ni| State::of(ni) != State::Active).map(|ni| match ni.status {
-        NiStatus::Down => format!("{} down", ni.nid),
-        NiStatus::Up => format!("{} {}", ni.nid, ni.health.value),
+    let own = sample.nis.iter().filter(|ni| InterfaceState::of(ni) != InterfaceState::Active).map(|ni| {
+        match ni.status {
+            NiStatus::Down => format!("{} down", ni.nid),
+            NiStatus::Up => format!("{} {}", ni.nid, ni.health.value),
+        }
     });
     let unreachable =
         |peer: &&Peer| peer.reachability.is_some_and(|its| its.state == Reachability::Unreachable);
@@ -316,7 +324,7 @@ pub struct Row {
     /// The name of an interface; for a peer, the number of its NIDs.
     pub detail: String,
     /// The state of the interface.
-    pub state: State,
+    pub state: InterfaceState,
     /// The health value, 0 to 1000.
     pub health: String,
     /// The send credits: now, and the lowest number so far.
@@ -346,7 +354,7 @@ impl Row {
 
 /// The state of an interface (dbg-030): derived, not stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum InterfaceState {
     /// The interface works.
     #[default]
     Active,
@@ -360,7 +368,7 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl InterfaceState {
     /// The state of a local interface: as the node reports it, or derived from its health if the node reports none.
     fn of(ni: &LocalNi) -> Self {
         match ni.health.state {
@@ -475,13 +483,13 @@ mod tests {
     #[test]
     fn a_state_is_derived_from_health() {
         let table = [
-            ((false, 1000), State::Active),
-            ((false, 999), State::Degraded),
-            ((false, 0), State::Degraded),
-            ((true, 1000), State::Failed),
+            ((false, 1000), InterfaceState::Active),
+            ((false, 999), InterfaceState::Degraded),
+            ((false, 0), InterfaceState::Degraded),
+            ((true, 1000), InterfaceState::Failed),
         ];
         for ((broken, health), expected) in table {
-            assert_eq!(State::new(broken, health), expected, "{broken} {health}");
+            assert_eq!(InterfaceState::new(broken, health), expected, "{broken} {health}");
         }
     }
 }

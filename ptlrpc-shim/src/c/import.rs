@@ -39,7 +39,7 @@ struct CConf<'a> {
 }
 
 /// The defaults of a kind of target.
-pub(super) struct Kind {
+pub(super) struct TargetKind {
     pub(super) portals: Portals,
     pub(super) bulk: Portal,
     pub(super) service: Service,
@@ -48,22 +48,22 @@ pub(super) struct Kind {
 }
 
 /// Indexed by `enum ptlrpc_kind`.
-const KINDS: [Kind; 3] = [
-    Kind {
+const KINDS: [TargetKind; 3] = [
+    TargetKind {
         portals: Portals::OST,
         bulk: Portal::OST_BULK,
         service: Service::OST,
         connect: Opcode::OST_CONNECT,
         disconnect: Opcode::OST_DISCONNECT,
     },
-    Kind {
+    TargetKind {
         portals: Portals::MDS,
         bulk: Portal::MDS_BULK,
         service: Service::MDS,
         connect: Opcode::MDS_CONNECT,
         disconnect: Opcode::MDS_DISCONNECT,
     },
-    Kind {
+    TargetKind {
         portals: Portals::MGS,
         bulk: Portal::MGS_BULK,
         service: Service::MGS,
@@ -75,7 +75,7 @@ const KINDS: [Kind; 3] = [
 /// The most servers of a target.
 const MAX_SERVERS: usize = 64;
 
-impl Kind {
+impl TargetKind {
     pub(super) fn of(number: u32) -> Result<&'static Self, Errno> {
         KINDS.get(number as usize).ok_or(Errno::Invalid)
     }
@@ -109,7 +109,7 @@ pub(super) fn connect_data(flags: u64, flags2: u64, max_mod_rpcs: u32) -> Result
 impl CConf<'_> {
     /// Reads the configuration of an import.
     fn read(&self) -> Result<ImportConfig, Errno> {
-        let kind = Kind::of(self.kind)?;
+        let kind = TargetKind::of(self.kind)?;
         let (target, client) = (name(self.target)?, name(self.client_uuid)?);
         // SAFETY: an array of the program's, which has as many strings as the structure says, unchanged during the call (`ptlrpc.h`).
         let servers = unsafe { self.servers.elements(self.server_count, MAX_SERVERS, Errno::Invalid) }?;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The request behind a `struct ptlrpc_request *` of the program.
 pub(super) struct PtlrpcRequest {
     pub(super) import: Arc<Import>,
-    phase: Phase,
+    phase: RequestPhase,
     /// The set that the request belongs to.
     set: Option<NonNull<PtlrpcSet>>,
     /// The program's memory for bulk data, which may still be in use.
@@ -27,7 +27,7 @@ pub(super) struct PtlrpcRequest {
     _guard: ObjectGuard,
 }
 
-enum Phase {
+enum RequestPhase {
     /// The program is filling in the request.
     Draft(Request),
     /// The request is in a set, or in `ptlrpc_queue_wait`.
@@ -87,15 +87,15 @@ pub(super) fn received(buffer: &[u8], mut len: Out<'_, u32>) -> *const c_void {
 impl PtlrpcRequest {
     fn draft(&mut self) -> Result<&mut Request, Errno> {
         match &mut self.phase {
-            Phase::Draft(request) => Ok(request),
-            Phase::InProgress | Phase::Complete(..) => Err(Errno::Busy),
+            RequestPhase::Draft(request) => Ok(request),
+            RequestPhase::InProgress | RequestPhase::Complete(..) => Err(Errno::Busy),
         }
     }
 
     /// Takes the specification, once.
     fn begin(&mut self) -> Result<Request, Errno> {
-        match std::mem::replace(&mut self.phase, Phase::InProgress) {
-            Phase::Draft(request) => Ok(request),
+        match std::mem::replace(&mut self.phase, RequestPhase::InProgress) {
+            RequestPhase::Draft(request) => Ok(request),
             other => {
                 self.phase = other;
                 Err(Errno::Busy)
@@ -122,8 +122,8 @@ impl PtlrpcRequest {
     /// Stores the result, and waits until LNet no longer accesses the program's memory for bulk data.
     pub(super) fn end(&mut self, result: Result<Reply, Errno>) {
         self.phase = match result {
-            Ok(reply) => Phase::Complete(reply.status(), Some(reply)),
-            Err(errno) => Phase::Complete(errno.to_c(), None),
+            Ok(reply) => RequestPhase::Complete(reply.status(), Some(reply)),
+            Err(errno) => RequestPhase::Complete(errno.to_c(), None),
         };
         // The last events of all descriptors have come, or will soon.
         if let Some(loan) = self.loan.take() {
@@ -133,14 +133,14 @@ impl PtlrpcRequest {
 
     pub(super) const fn status(&self) -> c_int {
         match self.phase {
-            Phase::Draft(_) | Phase::InProgress => Errno::InProgress.to_c(),
-            Phase::Complete(status, _) => status,
+            RequestPhase::Draft(_) | RequestPhase::InProgress => Errno::InProgress.to_c(),
+            RequestPhase::Complete(status, _) => status,
         }
     }
 
     fn reply(&self) -> Result<&Reply, Errno> {
         match &self.phase {
-            Phase::Complete(_, Some(reply)) => Ok(reply),
+            RequestPhase::Complete(_, Some(reply)) => Ok(reply),
             _ => Err(Errno::NotFound),
         }
     }
@@ -173,7 +173,7 @@ impl TakenRequest {
         // SAFETY: the program's own function and argument, which it keeps until the request has completed. The function may access the request,
         // to which there is no reference now.
         let status = unsafe { interpret(self.0.as_ptr(), argument, status) };
-        if let Phase::Complete(old, _) = &mut self.get().phase {
+        if let RequestPhase::Complete(old, _) = &mut self.get().phase {
             *old = status;
         }
         status
@@ -211,7 +211,7 @@ unsafe extern "C" fn ptlrpc_request_alloc(
         let buffers = buffers_of(lens)?;
         Ok(Owned::give(PtlrpcRequest {
             import: Arc::clone(&import.import),
-            phase: Phase::Draft(Request { buffers, ..Request::new(opcode) }),
+            phase: RequestPhase::Draft(Request { buffers, ..Request::new(opcode) }),
             set: None,
             loan: None,
             interpret: None,

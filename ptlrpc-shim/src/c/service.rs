@@ -1,7 +1,7 @@
 //! `struct ptlrpc_service`.
 
 use super::entry::{entry, ms, name};
-use super::import::{Kind, connect_data, portal, service};
+use super::import::{TargetKind, connect_data, portal, service};
 use super::process::{ObjectGuard, client};
 use super::service_request::{Handle, Program};
 use crate::Errno;
@@ -85,7 +85,7 @@ struct CCounts {
 impl CConf<'_> {
     /// Reads the configuration of a service.
     fn read(&self) -> Result<ServiceConfig, Errno> {
-        let kind = Kind::of(self.kind)?;
+        let kind = TargetKind::of(self.kind)?;
         let name = if self.name.get().is_none() { "ptlrpc" } else { self.name.utf8_or(Errno::Invalid)? };
         if self.flags & !(NO_EARLY_REPLIES | NO_REPLY_FALLBACK) != 0 || self.reserved != 0 {
             return Err(Errno::Invalid);

@@ -52,7 +52,7 @@ struct ErrorRow {
 
 /// The errors of some sources, and what is wrong with them.
 #[derive(Default)]
-struct Found {
+struct DocumentedErrors {
     rows: Vec<ErrorRow>,
     mistakes: Vec<String>,
 }
@@ -61,7 +61,7 @@ struct Found {
 pub(super) fn document(root: &Path) -> Result<String> {
     let (mut out, mut mistakes) = (String::from(BEGINNING), Vec::new());
     for (heading, folder) in CRATES {
-        let mut found = Found::default();
+        let mut found = DocumentedErrors::default();
         for file in sources_below(&root.join(folder))? {
             let text = fs::read_to_string(&file)?;
             let name = file.strip_prefix(root)?.display();
@@ -79,12 +79,12 @@ pub(super) fn document(root: &Path) -> Result<String> {
     if mistakes.is_empty() { Ok(out) } else { Err(mistakes.join("\n").into()) }
 }
 
-fn of_source(text: &str, found: &mut Found) -> syn::Result<()> {
+fn of_source(text: &str, found: &mut DocumentedErrors) -> syn::Result<()> {
     found.visit_file(&syn::parse_file(text)?);
     Ok(())
 }
 
-impl Found {
+impl DocumentedErrors {
     /// Adds the error that these attributes and fields make, unless its text is that of the error within it.
     fn add(&mut self, name: &str, attributes: &[Attribute], fields: &Fields) {
         let Some(attribute) = attributes.iter().find(|attribute| attribute.path().is_ident("error")) else {
@@ -108,7 +108,7 @@ impl Found {
     }
 }
 
-impl<'ast> Visit<'ast> for Found {
+impl<'ast> Visit<'ast> for DocumentedErrors {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         if module.ident != "tests" {
             visit::visit_item_mod(self, module);
@@ -202,8 +202,8 @@ fn code(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Found {
-        let mut found = Found::default();
+    fn found(text: &str) -> DocumentedErrors {
+        let mut found = DocumentedErrors::default();
         of_source(text, &mut found).unwrap();
         found
     }

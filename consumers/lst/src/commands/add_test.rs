@@ -1,6 +1,6 @@
 //! `lst add_test`
 
-use super::{Context, Exit, Failure, Result, name};
+use super::{CommandFailure, Context, Exit, Result, name};
 use crate::cli;
 use lnet_selftest::console::call;
 use lnet_selftest::console::{Command, Distribution};
@@ -12,8 +12,8 @@ pub(super) fn add_test(it: &cli::AddTest, cx: &mut Context<'_>) -> Result {
         to: name(&it.to)?,
         concurrency: it.concurrency,
         repeat: it.repeat,
-        distribution: it.distribute.parse::<Distribution>().map_err(Failure::usage)?,
-        test: cli::test_spec(&it.test).map_err(Failure::usage)?,
+        distribution: it.distribute.parse::<Distribution>().map_err(CommandFailure::usage)?,
+        test: cli::test_spec(&it.test).map_err(CommandFailure::usage)?,
     };
     let outcome = cx.transact(Command::AddTest(test))?;
     cx.json(&outcome)?;

@@ -1,7 +1,7 @@
 //! `lst add_batch`, `run`, `stop`, `list_batch`
 
 use super::group::list_names;
-use super::{Context, Exit, Failure, Result, name, query, unexpected};
+use super::{CommandFailure, Context, Exit, Result, name, query, unexpected};
 use crate::cli;
 use crate::live;
 use crate::output::{STATES, node_lines, state_counts};
@@ -79,7 +79,9 @@ pub(super) fn list(it: &cli::ListBatch, cx: &mut Context<'_>) -> Result {
         None => None,
         Some(number) => {
             let at = (number as usize).checked_sub(1).filter(|at| *at < info.tests.len());
-            Some(at.ok_or_else(|| Failure::Usage(format!("there is no test {number} in batch `{batch}`")))?)
+            Some(at.ok_or_else(|| {
+                CommandFailure::Usage(format!("there is no test {number} in batch `{batch}`"))
+            })?)
         }
     };
     if it.active || it.invalid || it.all {

@@ -1,9 +1,9 @@
 //! `lst bench`: session, groups, test, result, and all is undone.
 
-use super::{Context, Exit, Failure, Result, batch, nids, session};
+use super::{CommandFailure, Context, Exit, Result, batch, nids, session};
 use crate::cli;
 use crate::live;
-use lnet_selftest::console::call::{AddTest, Call, Counters, NewSession, Outcome, Target};
+use lnet_selftest::console::call::{AddTest, Call, Counters, NewSession, Target, TransactionResult};
 use lnet_selftest::console::rates::Rates;
 use lnet_selftest::console::{Command, Direction, Distribution, Name, TestSpec};
 use lnet_wire::Nid;
@@ -47,9 +47,9 @@ pub(super) fn bench(it: &cli::Bench, cx: &mut Context<'_>) -> Result {
     } else {
         it.test.clone()
     };
-    let test = cli::test_spec(&words).map_err(Failure::usage)?;
-    let servers = nids::expand(&it.nids).map_err(Failure::usage)?;
-    let clients = it.from.as_deref().map(nids::expand).transpose().map_err(Failure::usage)?;
+    let test = cli::test_spec(&words).map_err(CommandFailure::usage)?;
+    let servers = nids::expand(&it.nids).map_err(CommandFailure::usage)?;
+    let clients = it.from.as_deref().map(nids::expand).transpose().map_err(CommandFailure::usage)?;
     // A second one on this machine has another.
     let key = std::process::id().max(1).to_string();
     let mut cx = Context {
@@ -104,7 +104,7 @@ fn measure(
     }
     let all = NonZeroU32::new(u32::try_from(servers.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
     let distribution = match &it.distribute {
-        Some(text) => text.parse::<Distribution>().map_err(Failure::usage)?,
+        Some(text) => text.parse::<Distribution>().map_err(CommandFailure::usage)?,
         None => Distribution { sources: NonZeroU32::MIN, span: all },
     };
     let (concurrency, repeat) = (it.concurrency, -1);
@@ -201,7 +201,7 @@ fn say(cx: &mut Context<'_>, it: &cli::Bench, measured: &Measured) -> Result<()>
     cx.say(&format!("errors     {}", measured.errors))
 }
 
-fn counters(cx: &mut Context<'_>, group: &Name) -> Result<Outcome> {
+fn counters(cx: &mut Context<'_>, group: &Name) -> Result<TransactionResult> {
     cx.transact(Command::Stat { target: Target::Group(group.clone()), timeout: TIMEOUT })
 }
 

@@ -1,9 +1,9 @@
 //! `lst add_group`, `del_group`, `update_group`, `list_group`
 
-use super::{Context, Exit, Failure, Result, name, nids, unexpected};
+use super::{CommandFailure, Context, Exit, Result, name, nids, unexpected};
 use crate::cli;
 use crate::output::{STATES, node_lines, state_counts};
-use lnet_selftest::console::call::{NodeInfo, NodeState, Outcome};
+use lnet_selftest::console::call::{NodeInfo, NodeState, TransactionResult};
 use lnet_selftest::console::{Command, Name, Response};
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub(super) fn add(it: &cli::AddGroup, cx: &mut Context<'_>) -> Result {
     Ok(exit)
 }
 
-fn warn_of_features(cx: &mut Context<'_>, outcome: &Outcome) -> Result<()> {
+fn warn_of_features(cx: &mut Context<'_>, outcome: &TransactionResult) -> Result<()> {
     let missing = super::session::features(cx)? & !outcome.features;
     if missing != 0 {
         writeln!(
@@ -76,7 +76,9 @@ pub(super) fn update(it: &cli::UpdateGroup, cx: &mut Context<'_>) -> Result {
         return Ok(Exit::Success);
     }
     let command = match &it.remove {
-        Some(text) => Command::RemoveNodes { group, nids: nids::expand(text).map_err(Failure::Usage)? },
+        Some(text) => {
+            Command::RemoveNodes { group, nids: nids::expand(text).map_err(CommandFailure::Usage)? }
+        }
         None => Command::RefreshGroup { group },
     };
     let outcome = cx.transact(command)?;
@@ -91,7 +93,9 @@ fn states(word: &str) -> Result<Vec<NodeState>> {
     };
     let states: Vec<_> = NodeState::ALL.into_iter().filter(is_meant).collect();
     match states.is_empty() {
-        true => Err(Failure::Usage(format!("'{word}': it takes active, busy, down, unknown or invalid"))),
+        true => {
+            Err(CommandFailure::Usage(format!("'{word}': it takes active, busy, down, unknown or invalid")))
+        }
         false => Ok(states),
     }
 }

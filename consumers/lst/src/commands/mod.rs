@@ -14,7 +14,7 @@ pub mod stat;
 use crate::cli::{self, Format};
 use crate::console::{CallError, Consoles};
 use crate::output;
-use lnet_selftest::console::call::{Call, Outcome, Target};
+use lnet_selftest::console::call::{Call, Target, TransactionResult};
 use lnet_selftest::console::{Command, Name, Refusal, Response};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ pub enum Exit {
 
 /// The reason why a command ends early.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum CommandFailure {
     /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
@@ -47,7 +47,7 @@ pub enum Failure {
     Io(#[from] io::Error),
 }
 
-impl Failure {
+impl CommandFailure {
     /// The failure of a command line with this error.
     fn usage(error: impl std::fmt::Display) -> Self {
         Self::Usage(error.to_string())
@@ -73,7 +73,7 @@ pub struct Context<'a> {
 }
 
 /// The result of a command: its exit status, or the reason why it ended early.
-pub type Result<T = Exit> = std::result::Result<T, Failure>;
+pub type Result<T = Exit> = std::result::Result<T, CommandFailure>;
 
 /// Carries a command out.
 pub fn run(command: &cli::Command, cx: &mut Context<'_>) -> Result {
@@ -111,7 +111,7 @@ impl Exit {
     }
 
     /// Returns the exit status for a transaction: failed RPCs count before refusals of nodes.
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn of(outcome: &TransactionResult) -> Self {
         match (outcome.failed_rpcs(), outcome.refusals()) {
             (0, 0) => Self::Success,
             (0, _) => Self::NodeRefused,
@@ -124,12 +124,12 @@ impl Context<'_> {
     /// Returns the key in LST_SESSION. The error says why it is not valid.
     fn session_key(&self) -> Result<u32> {
         let text = self.key.ok_or_else(|| {
-            Failure::Usage(
+            CommandFailure::Usage(
                 "LST_SESSION is not set; it is the session's key, such as export LST_SESSION=$$".to_owned(),
             )
         })?;
         let key = text.trim().parse().ok().filter(|key| *key != 0);
-        key.ok_or_else(|| Failure::Usage(format!("LST_SESSION={text}: it takes a number above 0")))
+        key.ok_or_else(|| CommandFailure::Usage(format!("LST_SESSION={text}: it takes a number above 0")))
     }
 
     fn call(&mut self, command: Command) -> Result<Response> {
@@ -138,7 +138,7 @@ impl Context<'_> {
     }
 
     /// Calls the console with a command whose answer is the outcome of a transaction.
-    pub(crate) fn transact(&mut self, command: Command) -> Result<Outcome> {
+    pub(crate) fn transact(&mut self, command: Command) -> Result<TransactionResult> {
         match self.call(command)? {
             Response::Outcome(outcome) => Ok(outcome),
             other => Err(unexpected(&other)),
@@ -146,7 +146,7 @@ impl Context<'_> {
     }
 
     /// Prints the nodes that failed or refused to standard error, one a line. Returns the exit status for them.
-    fn report(&mut self, outcome: &Outcome) -> Result<Exit> {
+    fn report(&mut self, outcome: &TransactionResult) -> Result<Exit> {
         for line in output::failures(outcome) {
             writeln!(self.err, "{line}")?;
         }
@@ -188,20 +188,21 @@ impl Context<'_> {
         if let Ok(group) = text.parse::<Name>() {
             match self.call(Command::ShowGroup { group: group.clone() }) {
                 Ok(_) => return Ok(Target::Group(group)),
-                Err(Failure::Call(CallError::Refused(Refusal::NotFound(..)))) => {}
+                Err(CommandFailure::Call(CallError::Refused(Refusal::NotFound(..)))) => {}
                 Err(failure) => return Err(failure),
             }
         }
-        let nids = nids::expand(text)
-            .map_err(|_| Failure::Usage(format!("'{text}' is neither a group of the session nor NIDs")))?;
+        let nids = nids::expand(text).map_err(|_| {
+            CommandFailure::Usage(format!("'{text}' is neither a group of the session nor NIDs"))
+        })?;
         Ok(Target::Nodes(nids))
     }
 }
 
 fn name(text: &str) -> Result<Name> {
-    text.parse().map_err(|error: lnet_selftest::console::name::NotAName| Failure::usage(error))
+    text.parse().map_err(|error: lnet_selftest::console::name::NotAName| CommandFailure::usage(error))
 }
 
-fn unexpected(response: &Response) -> Failure {
-    Failure::Usage(format!("the console is of another version: {response:?}"))
+fn unexpected(response: &Response) -> CommandFailure {
+    CommandFailure::Usage(format!("the console is of another version: {response:?}"))
 }

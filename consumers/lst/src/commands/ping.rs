@@ -1,6 +1,6 @@
 //! `lst ping`
 
-use super::{Context, Exit, Failure, Result, name, nids};
+use super::{CommandFailure, Context, Exit, Result, name, nids};
 use crate::cli;
 use lnet_selftest::console::Command;
 use lnet_selftest::console::call::{NodeResult, NodeState, ReplyContent, RpcResult, Target};
@@ -9,7 +9,7 @@ pub(super) fn ping(it: &cli::Ping, cx: &mut Context<'_>) -> Result {
     let (target, what) = match it {
         cli::Ping { group: Some(group), .. } => (Target::Group(name(group)?), group.clone()),
         cli::Ping { nodes: Some(text), .. } => {
-            (Target::Nodes(nids::expand(text).map_err(Failure::Usage)?), text.clone())
+            (Target::Nodes(nids::expand(text).map_err(CommandFailure::Usage)?), text.clone())
         }
         cli::Ping { batch: Some(batch), server, .. } => {
             (Target::Batch { batch: name(batch)?, server: *server }, batch.clone())

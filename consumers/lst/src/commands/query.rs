@@ -4,7 +4,7 @@ use super::{Context, Exit, Result, name};
 use crate::cli;
 use crate::output::error_text;
 use lnet_selftest::console::Command;
-use lnet_selftest::console::call::{NodeResult, Outcome, ReplyContent, RpcResult};
+use lnet_selftest::console::call::{NodeResult, ReplyContent, RpcResult, TransactionResult};
 use std::time::Duration;
 
 pub(super) fn query(it: &cli::Query, cx: &mut Context<'_>) -> Result {
@@ -44,7 +44,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(outcome: &Outcome) -> Self {
+    pub(super) fn of(outcome: &TransactionResult) -> Self {
         let mut counts = Self::default();
         for node in &outcome.nodes {
             match running(node) {

@@ -1,6 +1,6 @@
 //! `lst new_session`, `end_session`, `show_session`
 
-use super::{Context, Exit, Failure, Result, name, unexpected};
+use super::{CommandFailure, Context, Exit, Result, name, unexpected};
 use crate::cli;
 use lnet_selftest::console::call::{Call, NewSession, SessionInfo};
 use lnet_selftest::console::rpc::KNOWN_FEATURES;
@@ -58,7 +58,9 @@ pub(super) fn features(cx: &Context<'_>) -> Result<u32> {
     let Some(text) = cx.features else { return Ok(KNOWN_FEATURES) };
     let digits = text.trim().trim_start_matches("0x").trim_start_matches("0X");
     let features = u32::from_str_radix(digits, 16).ok().filter(|it| it & !KNOWN_FEATURES == 0);
-    features.ok_or_else(|| Failure::Usage(format!("LST_FEATURES={text}: it takes 0 or {KNOWN_FEATURES:x}")))
+    features.ok_or_else(|| {
+        CommandFailure::Usage(format!("LST_FEATURES={text}: it takes 0 or {KNOWN_FEATURES:x}"))
+    })
 }
 
 /// `USER@HOST`, as much of it as fits.

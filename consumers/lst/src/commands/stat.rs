@@ -3,7 +3,7 @@
 use super::{Context, Exit, Result};
 use crate::cli;
 use lnet_selftest::console::Command;
-use lnet_selftest::console::call::{Counters, Outcome, Target};
+use lnet_selftest::console::call::{Counters, Target, TransactionResult};
 use lnet_selftest::console::rates::{Rates, Spread};
 use lnet_wire::ProcessId;
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub(super) fn stat(it: &cli::Stat, cx: &mut Context<'_>) -> Result {
     Ok(Exit::Success)
 }
 
-fn look(cx: &mut Context<'_>, target: &Target, timeout: u32) -> Result<Outcome> {
+fn look(cx: &mut Context<'_>, target: &Target, timeout: u32) -> Result<TransactionResult> {
     cx.transact(Command::Stat { target: target.clone(), timeout })
 }
 
@@ -60,7 +60,7 @@ pub struct Sample {
 
 impl Looks {
     /// Adds a sample of the counters. Returns the rates since the previous sample.
-    pub fn add(&mut self, outcome: &Outcome) -> Sample {
+    pub fn add(&mut self, outcome: &TransactionResult) -> Sample {
         let mut sample = Sample::default();
         for node in &outcome.nodes {
             let Some(after) = node.counters() else {

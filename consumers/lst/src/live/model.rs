@@ -2,7 +2,7 @@
 
 use crate::commands::stat::{Looks, Sample};
 use crate::commands::{Context, Result};
-use lnet_selftest::console::call::{Outcome, ReplyContent, RpcResult, Target};
+use lnet_selftest::console::call::{ReplyContent, RpcResult, Target, TransactionResult};
 use lnet_selftest::console::rates::Rates;
 use lnet_selftest::console::{Command, Name};
 use lnet_wire::ProcessId;
@@ -18,11 +18,11 @@ const HISTORY: usize = 60;
 #[derive(Clone, Debug)]
 pub struct Look {
     /// The answers of the batch's clients about running tests.
-    pub query: Outcome,
+    pub query: TransactionResult,
     /// The counters of the batch's clients.
-    pub clients: Outcome,
+    pub clients: TransactionResult,
     /// The counters of the batch's servers.
-    pub servers: Outcome,
+    pub servers: TransactionResult,
 }
 
 /// Asks the nodes of a batch.
@@ -103,7 +103,7 @@ impl Watch {
         self.add_rows(&look.servers, &servers, Role::Server);
     }
 
-    fn add_rows(&mut self, outcome: &Outcome, sample: &Sample, role: Role) {
+    fn add_rows(&mut self, outcome: &TransactionResult, sample: &Sample, role: Role) {
         let rates: HashMap<ProcessId, Rates> = sample.nodes.iter().copied().collect();
         for node in &outcome.nodes {
             let rates = rates.get(&node.id).copied();

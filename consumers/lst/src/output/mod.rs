@@ -1,6 +1,6 @@
 //! Pieces of text that several commands print.
 
-use lnet_selftest::console::call::{NodeInfo, NodeState, Operation, Outcome, RpcResult};
+use lnet_selftest::console::call::{NodeInfo, NodeState, Operation, RpcResult, TransactionResult};
 
 /// The title above counts of states.
 pub const STATES: &str = "\tACTIVE\tBUSY\tDOWN\tUNKNOWN\tTOTAL";
@@ -18,7 +18,7 @@ pub fn node_lines(nodes: &[NodeInfo]) -> impl Iterator<Item = String> {
 }
 
 /// Describes each failed RPC and each refusal, one line for each node.
-pub fn failures(outcome: &Outcome) -> Vec<String> {
+pub fn failures(outcome: &TransactionResult) -> Vec<String> {
     let operation = word(outcome.operation);
     let line = |node: &lnet_selftest::console::call::NodeResult| match node.reply {
         RpcResult::Failed(errno) => {

@@ -1,7 +1,8 @@
 //! LNet in this process, used through its C API alone.
 
 use super::{
-    Access, Backend, Descriptor, EventQueue, Fragment, Handle, Kind, LnetEvent, Operation, ProcessId, Target,
+    Access, Backend, Descriptor, EventQueue, Fragment, Handle, LnetEvent, MdEventKind, Operation, ProcessId,
+    Target,
 };
 use crate::Errno;
 use lnet_api::sys;
@@ -109,12 +110,12 @@ fn from_c(event: &sys::lnet_event) -> LnetEvent {
     use sys::lnet_event_kind as C;
     LnetEvent {
         kind: match event.r#type {
-            C::LNET_EVENT_GET => Kind::Get,
-            C::LNET_EVENT_PUT => Kind::Put,
-            C::LNET_EVENT_REPLY => Kind::Reply,
-            C::LNET_EVENT_ACK => Kind::Ack,
-            C::LNET_EVENT_SEND => Kind::Send,
-            C::LNET_EVENT_UNLINK => Kind::Unlink,
+            C::LNET_EVENT_GET => MdEventKind::Get,
+            C::LNET_EVENT_PUT => MdEventKind::Put,
+            C::LNET_EVENT_REPLY => MdEventKind::Reply,
+            C::LNET_EVENT_ACK => MdEventKind::Ack,
+            C::LNET_EVENT_SEND => MdEventKind::Send,
+            C::LNET_EVENT_UNLINK => MdEventKind::Unlink,
         },
         status: event.status,
         unlinked: event.unlinked != 0,

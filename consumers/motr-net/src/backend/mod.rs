@@ -59,7 +59,7 @@ pub struct Handle(u64);
 
 /// The type of an event of a memory descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MdEventKind {
     /// A peer has fetched the data.
     Get,
     /// A peer has put data into the memory.
@@ -78,7 +78,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LnetEvent {
     /// The type of the event.
-    pub kind: Kind,
+    pub kind: MdEventKind,
     /// 0, or a negative error number.
     pub status: c_int,
     /// Whether this is the last event of its descriptor.

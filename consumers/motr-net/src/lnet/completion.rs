@@ -1,7 +1,7 @@
 //! Translates an event of LNet to the result for the buffer that it belongs to (motr-net 3.6).
 
 use crate::Errno;
-use crate::backend::{Kind, LnetEvent};
+use crate::backend::{LnetEvent, MdEventKind};
 use crate::net::queue::Queue;
 use std::ffi::c_int;
 
@@ -32,16 +32,16 @@ pub fn completion(queue: Queue, event: LnetEvent, early: &mut Option<EarlyReply>
     let len = if queue.receives() { len } else { 0 };
     let last = |status, len| Some(Completion { status, len, offset: 0, last: true });
     match (queue, kind) {
-        (_, Kind::Ack) => None,
-        (_, Kind::Unlink) if status != 0 => last(status, 0),
-        (_, Kind::Unlink) => last(Errno::Cancelled.to_c(), 0),
-        (Queue::MsgRecv, Kind::Put) => Some(Completion { status, len, offset, last: unlinked }),
-        (Queue::ActiveBulkRecv, Kind::Send) if !unlinked => None,
-        (Queue::ActiveBulkRecv, Kind::Reply) if !unlinked => {
+        (_, MdEventKind::Ack) => None,
+        (_, MdEventKind::Unlink) if status != 0 => last(status, 0),
+        (_, MdEventKind::Unlink) => last(Errno::Cancelled.to_c(), 0),
+        (Queue::MsgRecv, MdEventKind::Put) => Some(Completion { status, len, offset, last: unlinked }),
+        (Queue::ActiveBulkRecv, MdEventKind::Send) if !unlinked => None,
+        (Queue::ActiveBulkRecv, MdEventKind::Reply) if !unlinked => {
             *early = Some(EarlyReply { status, len });
             None
         }
-        (Queue::ActiveBulkRecv, Kind::Send) => match early.take() {
+        (Queue::ActiveBulkRecv, MdEventKind::Send) => match early.take() {
             _ if status != 0 => last(status, 0),
             Some(reply) => last(reply.status, reply.len),
             None => last(Errno::Cancelled.to_c(), 0),
@@ -59,7 +59,7 @@ mod tests {
     const CANCELED: c_int = -libc::ECANCELED;
     const IO: c_int = -libc::EIO;
 
-    fn event(kind: Kind, status: c_int, unlinked: bool) -> LnetEvent {
+    fn event(kind: MdEventKind, status: c_int, unlinked: bool) -> LnetEvent {
         let source = ProcessId { nid: 1, pid: 2 };
         LnetEvent { kind, status, unlinked, len: 100, offset: 40, source, header_data: 0 }
     }
@@ -72,23 +72,23 @@ mod tests {
     fn one_event_decides_for_all_queues_but_active_receive() {
         use Queue::*;
         for (queue, kind, status, unlinked, expected) in [
-            (MsgRecv, Kind::Put, 0, false, told(0, 100, 40, false)),
-            (MsgRecv, Kind::Put, 0, true, told(0, 100, 40, true)),
-            (MsgRecv, Kind::Put, IO, true, told(IO, 100, 40, true)),
-            (MsgRecv, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (MsgSend, Kind::Send, 0, true, told(0, 0, 0, true)),
-            (MsgSend, Kind::Send, IO, true, told(IO, 0, 0, true)),
-            (MsgSend, Kind::Ack, 0, false, None),
-            (MsgSend, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (PassiveBulkRecv, Kind::Put, 0, true, told(0, 100, 0, true)),
-            (PassiveBulkRecv, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (PassiveBulkSend, Kind::Get, 0, true, told(0, 0, 0, true)),
-            (ActiveBulkSend, Kind::Send, 0, true, told(0, 0, 0, true)),
-            (ActiveBulkRecv, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (ActiveBulkRecv, Kind::Unlink, IO, true, told(IO, 0, 0, true)),
+            (MsgRecv, MdEventKind::Put, 0, false, told(0, 100, 40, false)),
+            (MsgRecv, MdEventKind::Put, 0, true, told(0, 100, 40, true)),
+            (MsgRecv, MdEventKind::Put, IO, true, told(IO, 100, 40, true)),
+            (MsgRecv, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (MsgSend, MdEventKind::Send, 0, true, told(0, 0, 0, true)),
+            (MsgSend, MdEventKind::Send, IO, true, told(IO, 0, 0, true)),
+            (MsgSend, MdEventKind::Ack, 0, false, None),
+            (MsgSend, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (PassiveBulkRecv, MdEventKind::Put, 0, true, told(0, 100, 0, true)),
+            (PassiveBulkRecv, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (PassiveBulkSend, MdEventKind::Get, 0, true, told(0, 0, 0, true)),
+            (ActiveBulkSend, MdEventKind::Send, 0, true, told(0, 0, 0, true)),
+            (ActiveBulkRecv, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (ActiveBulkRecv, MdEventKind::Unlink, IO, true, told(IO, 0, 0, true)),
             // Events that no descriptor of this crate causes are not taken for the end of an operation.
-            (PassiveBulkRecv, Kind::Put, 0, false, None),
-            (MsgSend, Kind::Send, 0, false, None),
+            (PassiveBulkRecv, MdEventKind::Put, 0, false, None),
+            (MsgSend, MdEventKind::Send, 0, false, None),
         ] {
             let got = completion(queue, event(kind, status, unlinked), &mut None);
             assert_eq!(got, expected, "{queue:?} {kind:?} {status} {unlinked}");
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_get_completes_once_whichever_of_its_two_events_comes_first() {
-        use Kind::{Reply, Send, Unlink};
+        use MdEventKind::{Reply, Send, Unlink};
         for (events, expected) in [
             (vec![(Send, 0, false), (Reply, 0, true)], told(0, 100, 0, true)),
             (vec![(Reply, 0, false), (Send, 0, true)], told(0, 100, 0, true)),

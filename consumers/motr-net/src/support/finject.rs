@@ -45,7 +45,7 @@ struct FaultPoint {
 
 /// The outcome of a call of a point.
 #[derive(Clone, Copy, Debug)]
-enum Outcome {
+enum FaultOutcome {
     No,
     Yes,
     /// The point fails, and is disabled.
@@ -55,21 +55,21 @@ enum Outcome {
 
 impl FaultPoint {
     /// The outcome of the next call. `random` is a random number.
-    fn call(&mut self, random: u64) -> Outcome {
+    fn call(&mut self, random: u64) -> FaultOutcome {
         let number = self.calls;
         self.calls += 1;
         let fails = match self.rule {
             Rule::Always => true,
-            Rule::Once => return Outcome::Last,
+            Rule::Once => return FaultOutcome::Last,
             Rule::Random(percent) => random % 100 < percent.into(),
             Rule::EachNth(count) => count > 0 && (number + 1).is_multiple_of(count.into()),
             Rule::OffOn { off, on } => {
                 let period = u64::from(off) + u64::from(on);
                 period > 0 && number % period >= off.into()
             }
-            Rule::Trigger(trigger, data) => return Outcome::Ask(trigger, data),
+            Rule::Trigger(trigger, data) => return FaultOutcome::Ask(trigger, data),
         };
-        if fails { Outcome::Yes } else { Outcome::No }
+        if fails { FaultOutcome::Yes } else { FaultOutcome::No }
     }
 }
 
@@ -100,17 +100,17 @@ pub extern "C" fn m0_fi_enabled(fp_func: Text<'_>, fp_tag: Text<'_>) -> bool {
         let mut points = lock(&POINTS);
         let Some(point) = points.get_mut(&name) else { return false };
         let outcome = point.call(RandomState::new().hash_one(point.calls));
-        if matches!(outcome, Outcome::Last) {
+        if matches!(outcome, FaultOutcome::Last) {
             points.remove(&name);
             ENABLED.store(points.len(), Ordering::Release);
         }
         outcome
     };
     match outcome {
-        Outcome::No => false,
-        Outcome::Yes | Outcome::Last => true,
+        FaultOutcome::No => false,
+        FaultOutcome::Yes | FaultOutcome::Last => true,
         // SAFETY: the program's function and its data, which it keeps until it disables the point; `m0_fi_enable_func` was given both.
-        Outcome::Ask(trigger, UserData(data)) => unsafe { trigger(data) },
+        FaultOutcome::Ask(trigger, UserData(data)) => unsafe { trigger(data) },
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         for (rule, expected) in table {
             let mut point = FaultPoint { rule, calls: 0 };
             let calls: String = (0..6)
-                .map(|call| if matches!(point.call(call * 20), Outcome::Yes) { '1' } else { '0' })
+                .map(|call| if matches!(point.call(call * 20), FaultOutcome::Yes) { '1' } else { '0' })
                 .collect();
             assert_eq!(calls, expected, "{rule:?}");
         }

@@ -187,7 +187,7 @@ pub enum Response {
     /// A batch.
     Batch(BatchInfo),
     /// The results of the RPCs to nodes.
-    Outcome(Outcome),
+    Outcome(TransactionResult),
 }
 
 /// A session.
@@ -271,7 +271,7 @@ pub struct TestInfo {
 
 /// The results of a transaction: RPCs to several nodes at once (lnet-selftest 12.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct TransactionResult {
     /// The operation that the nodes were asked for.
     pub operation: Operation,
     /// The results, one for each RPC, in the order of the nodes.
@@ -406,7 +406,7 @@ impl NodeState {
     }
 }
 
-impl Outcome {
+impl TransactionResult {
     /// RPCs that were not answered.
     pub fn failed_rpcs(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node.reply, RpcResult::Failed(_))).count()

@@ -1,6 +1,6 @@
 //! A transaction: RPCs to several nodes at once, and one wait for all of them (lnet-selftest 12.1).
 
-use super::call::{AddTest, NewSession, NodeResult, Operation, Outcome, RpcResult};
+use super::call::{AddTest, NewSession, NodeResult, Operation, RpcResult, TransactionResult};
 use super::name::Name;
 use super::nodes::Nodes;
 use super::rpc::{KNOWN_FEATURES, RpcId, RpcReply};
@@ -144,13 +144,13 @@ impl Transaction {
     }
 
     /// Returns the result so far, with EINTR for RPCs without a reply.
-    pub(super) fn outcome(&self, nodes: &Nodes, features: u32) -> Outcome {
+    pub(super) fn outcome(&self, nodes: &Nodes, features: u32) -> TransactionResult {
         let row = |(id, result): &(ProcessId, Option<(RpcResult, bool)>)| {
             let unanswered = (RpcResult::Failed(libc::EINTR), false);
             let (reply, accepted) = result.clone().unwrap_or(unanswered);
             NodeResult { id: *id, state: nodes.state(*id), reply, accepted }
         };
-        Outcome { operation: self.operation, nodes: self.rows.iter().map(row).collect(), features }
+        TransactionResult { operation: self.operation, nodes: self.rows.iter().map(row).collect(), features }
     }
 
     /// Whether the transaction changes this group.

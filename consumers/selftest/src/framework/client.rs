@@ -3,7 +3,7 @@
 use super::part::{ClientPart, ErrorCounts};
 use crate::load::brw_client::{BrwClient, BrwMemory};
 use crate::load::ping_client::{self, PingSequence};
-use crate::rpc::{Call, CallHandle, Outcome, RpcEngine};
+use crate::rpc::{Call, CallHandle, RpcEngine, RpcOutcome};
 use crate::wire::{Features, Loop, Request, Service};
 use lnet_api::Errno;
 use lnet_api::ProcessId;
@@ -173,7 +173,7 @@ impl RpcLoop {
         }
     }
 
-    fn completed(mut self, request: &Request, outcome: &Outcome) {
+    fn completed(mut self, request: &Request, outcome: &RpcOutcome) {
         let test = Arc::clone(&self.test);
         let is_good = match (outcome, &test.spec.load) {
             (Err(_), _) => false,

@@ -3,7 +3,7 @@
 use super::config::RpcConfig;
 use super::handler::RequestHandler;
 use super::incoming::Serving;
-use super::outgoing::{Call, CallHandle, Outcome, OutgoingRpc};
+use super::outgoing::{Call, CallHandle, OutgoingRpc, RpcOutcome};
 use super::request_buffer::RequestBuffers;
 use super::shared::{Registry, Shared};
 use super::workers::Workers;
@@ -93,7 +93,7 @@ impl RpcEngine {
 
     /// Sends a request. `done` is called once, when the RPC has ended, on a thread of the engine's, where it must not block; at once,
     /// with `ESHUTDOWN`, after [`RpcEngine::stop`].
-    pub fn call(&self, call: Call, done: impl FnOnce(Outcome) + Send + 'static) -> CallHandle {
+    pub fn call(&self, call: Call, done: impl FnOnce(RpcOutcome) + Send + 'static) -> CallHandle {
         OutgoingRpc::start(&self.shared, &self.outgoing, call, Box::new(done))
     }
 

@@ -33,4 +33,4 @@ mod workers;
 pub use config::RpcConfig;
 pub use engine::RpcEngine;
 pub use handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
-pub use outgoing::{Bulk, Call, CallHandle, Outcome};
+pub use outgoing::{Bulk, Call, CallHandle, RpcOutcome};

@@ -1,6 +1,6 @@
 //! Outgoing RPCs: their descriptors, messages and events. `outgoing_state` decides about their steps.
 
-use super::outgoing_state::{OutgoingState, Piece, Step};
+use super::outgoing_state::{OutgoingState, Piece, RpcStep};
 use super::shared::{Lane, Registry, Shared};
 use super::workers::Task;
 use crate::wire::{Features, IncomingReply, MESSAGE_LEN, PORTAL_REPLIES, Request, Service};
@@ -36,7 +36,7 @@ pub enum Bulk {
 /// The result of an RPC: a reply, whose status may be an error, or the failure. LNet no longer accesses its bulk memory, which
 /// is its
 /// owner's alone.
-pub type Outcome = Result<IncomingReply, Errno>;
+pub type RpcOutcome = Result<IncomingReply, Errno>;
 
 /// An RPC that is in progress, or has ended.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl CallHandle {
     }
 }
 
-type Done = Box<dyn FnOnce(Outcome) + Send>;
+type Done = Box<dyn FnOnce(RpcOutcome) + Send>;
 
 pub(super) struct OutgoingRpc {
     shared: Arc<Shared>,
@@ -66,7 +66,7 @@ pub(super) struct OutgoingRpc {
 struct LockedState {
     state: OutgoingState,
     /// A step that waits for a thread which may call LNet.
-    step: Option<Step>,
+    step: Option<RpcStep>,
     mds: [Option<Md>; 3],
     results: [Option<Result<(), Errno>>; 3],
     reply_region: Arc<Region>,
@@ -198,13 +198,13 @@ impl OutgoingRpc {
     }
 
     /// Changes the state, and ensures that the resulting step is carried out.
-    fn change(self: &Arc<Self>, change: impl FnOnce(&mut OutgoingState) -> Option<Step>) {
+    fn change(self: &Arc<Self>, change: impl FnOnce(&mut OutgoingState) -> Option<RpcStep>) {
         let mut inner = lock(&self.inner);
         let step = change(&mut inner.state);
         self.follow(&mut inner, step);
     }
 
-    fn follow(self: &Arc<Self>, inner: &mut LockedState, step: Option<Step>) {
+    fn follow(self: &Arc<Self>, inner: &mut LockedState, step: Option<RpcStep>) {
         if step.is_some() {
             // A later step replaces a step that has not been carried out.
             inner.step = step;
@@ -265,19 +265,19 @@ impl Task for OutgoingRpc {
         let mds = inner.mds;
         let Some(step) = inner.step.take() else { return };
         let (done, reply) = match step {
-            Step::Complete(_) => (inner.done.take(), inner.reply),
+            RpcStep::Complete(_) => (inner.done.take(), inner.reply),
             _ => (None, None),
         };
         drop(inner);
         match step {
-            Step::UnlinkAll => {
+            RpcStep::UnlinkAll => {
                 mds.into_iter().flatten().for_each(|md| self.shared.node.unlink(md));
                 self.change(OutgoingState::unlinked);
             }
-            Step::UnlinkBulk => {
+            RpcStep::UnlinkBulk => {
                 mds[Piece::Bulk as usize].into_iter().for_each(|md| self.shared.node.unlink(md))
             }
-            Step::Complete(result) => {
+            RpcStep::Complete(result) => {
                 if let Some(done) = done {
                     done(result.and_then(|()| reply.ok_or(Errno::Io)));
                 }

@@ -15,7 +15,7 @@ pub(crate) enum Piece {
 
 /// The next step of an RPC, which the caller carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum RpcStep {
     /// Unlink all descriptors.
     UnlinkAll,
     /// Unlink the descriptor of bulk data.
@@ -27,7 +27,7 @@ pub(crate) enum Step {
 /// The state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutgoingState {
-    phase: Phase,
+    phase: RpcPhase,
     /// Whether the last event of the request's descriptor is missing; likewise below.
     waits_for_request: bool,
     waits_for_reply: bool,
@@ -43,7 +43,7 @@ pub(crate) struct OutgoingState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum RpcPhase {
     /// Descriptors are being made; there may be events already.
     Posting,
     /// All descriptors have been made.
@@ -56,7 +56,7 @@ impl OutgoingState {
     /// An RPC whose descriptors are being made.
     pub(crate) const fn new(has_bulk: bool) -> Self {
         Self {
-            phase: Phase::Posting,
+            phase: RpcPhase::Posting,
             waits_for_request: true,
             waits_for_reply: true,
             waits_for_bulk: has_bulk,
@@ -69,13 +69,13 @@ impl OutgoingState {
     }
 
     /// Notes that all descriptors have been made; returns the step that follows.
-    pub(crate) fn posted(&mut self) -> Option<Step> {
-        self.phase = Phase::Posted;
+    pub(crate) fn posted(&mut self) -> Option<RpcStep> {
+        self.phase = RpcPhase::Posted;
         self.next()
     }
 
     /// Records that a descriptor has had its last event, or could not be created.
-    pub(crate) fn ended(&mut self, piece: Piece, result: Result<(), Errno>) -> Option<Step> {
+    pub(crate) fn ended(&mut self, piece: Piece, result: Result<(), Errno>) -> Option<RpcStep> {
         *self.waiting(piece) = false;
         match result {
             // No peer starts the transfer of a request that was refused.
@@ -89,19 +89,19 @@ impl OutgoingState {
     }
 
     /// Notes the reply, and whether its status is an error.
-    pub(crate) fn replied(&mut self, is_refused: bool) -> Option<Step> {
+    pub(crate) fn replied(&mut self, is_refused: bool) -> Option<RpcStep> {
         self.is_refused = is_refused;
         self.ended(Piece::Reply, Ok(()))
     }
 
     /// Ends the RPC with `reason`, for its owner or by its timeout.
-    pub(crate) fn abort(&mut self, reason: Errno) -> Option<Step> {
+    pub(crate) fn abort(&mut self, reason: Errno) -> Option<RpcStep> {
         self.failure.get_or_insert(reason);
         self.next()
     }
 
-    /// Notes that [`Step::UnlinkAll`] has been carried out.
-    pub(crate) fn unlinked(&mut self) -> Option<Step> {
+    /// Notes that [`RpcStep::UnlinkAll`] has been carried out.
+    pub(crate) fn unlinked(&mut self) -> Option<RpcStep> {
         self.has_unlinked_all = true;
         self.next()
     }
@@ -114,24 +114,24 @@ impl OutgoingState {
         }
     }
 
-    fn next(&mut self) -> Option<Step> {
-        if self.phase != Phase::Posted {
+    fn next(&mut self) -> Option<RpcStep> {
+        if self.phase != RpcPhase::Posted {
             return None;
         }
         // A request to this node itself that waits in a lazy portal ends only when it leaves the portal. Its memory is not
         // used again.
         let waits_for_request = self.waits_for_request && !self.has_unlinked_all;
         if !(waits_for_request || self.waits_for_reply || self.waits_for_bulk) {
-            self.phase = Phase::Complete;
-            return Some(Step::Complete(self.failure.map_or(Ok(()), Err)));
+            self.phase = RpcPhase::Complete;
+            return Some(RpcStep::Complete(self.failure.map_or(Ok(()), Err)));
         }
         if self.failure.is_some() {
             let is_new = !std::mem::replace(&mut self.unlinks_all, true);
-            return is_new.then_some(Step::UnlinkAll);
+            return is_new.then_some(RpcStep::UnlinkAll);
         }
         let unlinks_bulk = self.is_refused && self.waits_for_bulk && !self.has_unlinked_bulk;
         self.has_unlinked_bulk |= unlinks_bulk;
-        unlinks_bulk.then_some(Step::UnlinkBulk)
+        unlinks_bulk.then_some(RpcStep::UnlinkBulk)
     }
 }
 
@@ -153,15 +153,15 @@ mod tests {
     }
 
     /// A case: its name, whether there is bulk data, and the inputs with the expected step after each.
-    type Row<'a> = (&'a str, bool, &'a [(Input, Option<Step>)]);
+    type Row<'a> = (&'a str, bool, &'a [(Input, Option<RpcStep>)]);
 
     impl OutgoingState {
         fn is_complete(&self) -> bool {
-            self.phase == Phase::Complete
+            self.phase == RpcPhase::Complete
         }
     }
 
-    fn feed(state: &mut OutgoingState, input: Input) -> Option<Step> {
+    fn feed(state: &mut OutgoingState, input: Input) -> Option<RpcStep> {
         match input {
             Input::Posted => state.posted(),
             Input::Sent => state.ended(Piece::Request, Ok(())),
@@ -178,12 +178,12 @@ mod tests {
     fn the_table_of_orders_of_events() {
         use Input as I;
         use Piece as P;
-        const ENDED: Option<Step> = Some(Step::Complete(Ok(())));
+        const ENDED: Option<RpcStep> = Some(RpcStep::Complete(Ok(())));
         const IO: Errno = Errno::Io;
         const TIME: Errno = Errno::TimedOut;
         const UNLINKED: Errno = Errno::Interrupted;
-        let failed = |errno| Some(Step::Complete(Err(errno)));
-        let all = Some(Step::UnlinkAll);
+        let failed = |errno| Some(RpcStep::Complete(Err(errno)));
+        let all = Some(RpcStep::UnlinkAll);
         let rows: &[Row] = &[
             ("no bulk", false, &[(I::Posted, None), (I::Sent, None), (I::Replied, ENDED)]),
             (
@@ -217,7 +217,7 @@ mod tests {
                 &[
                     (I::Posted, None),
                     (I::Sent, None),
-                    (I::Refused, Some(Step::UnlinkBulk)),
+                    (I::Refused, Some(RpcStep::UnlinkBulk)),
                     (I::Fails(P::Bulk, UNLINKED), ENDED),
                 ],
             ),
@@ -283,7 +283,7 @@ mod tests {
                 &[
                     (I::Posted, None),
                     (I::Sent, None),
-                    (I::Refused, Some(Step::UnlinkBulk)),
+                    (I::Refused, Some(RpcStep::UnlinkBulk)),
                     (I::Abort(TIME), all),
                     (I::Fails(P::Bulk, UNLINKED), failed(TIME)),
                 ],
@@ -327,11 +327,11 @@ mod tests {
                 inputs.insert(at.min(inputs.len()), Input::Abort(Errno::TimedOut));
             }
             let mut state = OutgoingState::new(has_bulk);
-            let steps: Vec<Step> = inputs.iter().filter_map(|input| feed(&mut state, *input)).collect();
-            let ends = steps.iter().filter(|step| matches!(step, Step::Complete(_))).count();
+            let steps: Vec<RpcStep> = inputs.iter().filter_map(|input| feed(&mut state, *input)).collect();
+            let ends = steps.iter().filter(|step| matches!(step, RpcStep::Complete(_))).count();
             prop_assert_eq!(ends, 1);
-            prop_assert!(steps.iter().filter(|step| **step == Step::UnlinkAll).count() <= 1);
-            prop_assert!(matches!(steps.last(), Some(Step::Complete(_))));
+            prop_assert!(steps.iter().filter(|step| **step == RpcStep::UnlinkAll).count() <= 1);
+            prop_assert!(matches!(steps.last(), Some(RpcStep::Complete(_))));
         }
     }
 }

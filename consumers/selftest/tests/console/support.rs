@@ -1,7 +1,9 @@
 //! Commands in few words.
 
 use super::console_rig::ConsoleRig;
-use lnet_selftest::console::call::{AddTest, NewSession, NodeInfo, NodeState, Outcome, RpcResult, Target};
+use lnet_selftest::console::call::{
+    AddTest, NewSession, NodeInfo, NodeState, RpcResult, Target, TransactionResult,
+};
 use lnet_selftest::console::{Command, Name, Refusal, Response, TestSpec};
 
 pub const KEY: u32 = 42;
@@ -24,7 +26,7 @@ pub fn with_session(nids: &[&str]) -> ConsoleRig {
     console_rig
 }
 
-pub fn add_group(console_rig: &mut ConsoleRig, group: &str, nids: &[&str]) -> Outcome {
+pub fn add_group(console_rig: &mut ConsoleRig, group: &str, nids: &[&str]) -> TransactionResult {
     console_rig.call(KEY, Command::AddGroup { group: name(group) }).unwrap();
     let nids = nids.iter().map(|nid| nid.parse().unwrap()).collect();
     outcome(console_rig.call(KEY, Command::AddNodes { group: name(group), nids }))
@@ -42,7 +44,7 @@ pub fn test(from: &str, to: &str) -> AddTest {
     }
 }
 
-pub fn outcome(response: Result<Response, Refusal>) -> Outcome {
+pub fn outcome(response: Result<Response, Refusal>) -> TransactionResult {
     match response {
         Ok(Response::Outcome(outcome)) => outcome,
         other => panic!("{other:?}"),
@@ -61,7 +63,7 @@ pub fn ping_session(timeout: u32) -> Command {
 }
 
 /// The statuses of an outcome, with failures as negative errnos.
-pub fn results(outcome: &Outcome) -> Vec<i32> {
+pub fn results(outcome: &TransactionResult) -> Vec<i32> {
     let number = |reply: &RpcResult| match reply {
         RpcResult::Failed(errno) => -errno,
         RpcResult::Responded { status, .. } => *status as i32,

@@ -5,7 +5,7 @@ use lnet_api::Errno;
 use lnet_api::clock::ManualClock;
 use lnet_api::{Ack, Event, EventHandler, MatchCriteria, Md, MdSpec, Nid, Node, Pid, ProcessId, Region};
 use lnet_selftest::framework::{NodeConfig, TestNode};
-use lnet_selftest::rpc::{Bulk, Call, Outcome};
+use lnet_selftest::rpc::{Bulk, Call, RpcOutcome};
 use lnet_selftest::wire::*;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,7 @@ impl Scene {
     }
 
     /// Sends a request; the returned receiver gets its result later.
-    pub fn send(&self, to: ProcessId, request: Request, bulk: Option<Bulk>) -> Receiver<Outcome> {
+    pub fn send(&self, to: ProcessId, request: Request, bulk: Option<Bulk>) -> Receiver<RpcOutcome> {
         let (sender, receiver) = channel();
         let call = Call { to, request, features: self.features, bulk };
         self.node.engine().call(call, move |outcome| {
@@ -80,7 +80,7 @@ impl Scene {
         receiver
     }
 
-    pub fn try_ask(&self, request: Request, bulk: Option<Bulk>) -> Outcome {
+    pub fn try_ask(&self, request: Request, bulk: Option<Bulk>) -> RpcOutcome {
         self.send(itself(), request, bulk).recv().unwrap()
     }
 
@@ -221,4 +221,4 @@ impl Drop for Waiting {
     }
 }
 
-pub const TIMED_OUT: Outcome = Err(Errno::TimedOut);
+pub const TIMED_OUT: RpcOutcome = Err(Errno::TimedOut);

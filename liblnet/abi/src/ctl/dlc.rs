@@ -4,7 +4,7 @@
 //! they are used, in the order of c-abi 5.4.
 
 use super::argument::{Argument, Bytes, store};
-use super::selection::{self, Kind};
+use super::selection::{self, SubjectKind};
 use super::udsp;
 use crate::ni::nid_to_c;
 use lnet_core::Errno;
@@ -74,9 +74,9 @@ pub(super) enum Command {
     ResetStats,
     SetConnsPerPeer,
     SetPeer,
-    AddSelection(Kind),
-    DelSelection(Kind),
-    ShowSelection(Kind),
+    AddSelection(SubjectKind),
+    DelSelection(SubjectKind),
+    ShowSelection(SubjectKind),
     SetDiscovery,
     SetTcpBonding,
 }
@@ -118,15 +118,15 @@ impl Command {
             111 => Self::SetConnsPerPeer,
             112 => Self::SetPeer,
             // The commands of the first design, which gave them no numbers.
-            201 => Self::AddSelection(Kind::Net),
-            202 => Self::AddSelection(Kind::Nid),
-            203 => Self::AddSelection(Kind::Pair),
-            204 => Self::DelSelection(Kind::Net),
-            205 => Self::DelSelection(Kind::Nid),
-            206 => Self::DelSelection(Kind::Pair),
-            207 => Self::ShowSelection(Kind::Net),
-            208 => Self::ShowSelection(Kind::Nid),
-            209 => Self::ShowSelection(Kind::Pair),
+            201 => Self::AddSelection(SubjectKind::Net),
+            202 => Self::AddSelection(SubjectKind::Nid),
+            203 => Self::AddSelection(SubjectKind::Pair),
+            204 => Self::DelSelection(SubjectKind::Net),
+            205 => Self::DelSelection(SubjectKind::Nid),
+            206 => Self::DelSelection(SubjectKind::Pair),
+            207 => Self::ShowSelection(SubjectKind::Net),
+            208 => Self::ShowSelection(SubjectKind::Nid),
+            209 => Self::ShowSelection(SubjectKind::Pair),
             210 => Self::SetDiscovery,
             211 => Self::SetTcpBonding,
             _ => return None,

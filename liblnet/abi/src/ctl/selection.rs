@@ -32,13 +32,13 @@ const DESCRIPTOR: usize = 8;
 
 /// The subject of a command: `enum lnet_selection_rule_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SubjectKind {
     Net,
     Nid,
     Pair,
 }
 
-impl Kind {
+impl SubjectKind {
     const fn number(self) -> u32 {
         match self {
             Self::Net => 0,
@@ -80,7 +80,7 @@ impl Kind {
 }
 
 /// Adds the rule; for NIDs two rules are added, one for those of this node and one for those of peers.
-pub(super) fn add(node: &dyn Backend, kind: Kind, data: &Bytes<'_>) -> Result<(), Errno> {
+pub(super) fn add(node: &dyn Backend, kind: SubjectKind, data: &Bytes<'_>) -> Result<(), Errno> {
     let [first, second] = checked(kind, data)?;
     let effect = RuleEffect::of(RuleAction::Priority(data.u32(kind.priority())));
     let about = kind.selection(first.as_deref(), second.as_deref());
@@ -89,7 +89,7 @@ pub(super) fn add(node: &dyn Backend, kind: Kind, data: &Bytes<'_>) -> Result<()
 
 /// Deletes the rule with the id, which must be of this kind and have the given criteria, if there are any; without an id (-1)
 /// the rules with these criteria.
-pub(super) fn delete(node: &dyn Backend, kind: Kind, data: &Bytes<'_>) -> Result<(), Errno> {
+pub(super) fn delete(node: &dyn Backend, kind: SubjectKind, data: &Bytes<'_>) -> Result<(), Errno> {
     let [first, second] = checked(kind, data)?;
     let about = kind.selection(first.as_deref(), second.as_deref());
     let id = u32::try_from(data.i32(ID)).ok();
@@ -98,7 +98,7 @@ pub(super) fn delete(node: &dyn Backend, kind: Kind, data: &Bytes<'_>) -> Result
 
 /// Stores the rule of this kind with this index among those of the kind. [`Errno::NotFound`] behind the last one,
 /// [`Errno::NoSpace`] if its expressions do not fit.
-pub(super) fn show(node: &dyn Backend, kind: Kind, data: &mut Bytes<'_>) -> Result<(), Errno> {
+pub(super) fn show(node: &dyn Backend, kind: SubjectKind, data: &mut Bytes<'_>) -> Result<(), Errno> {
     let rule = selection::nth(node, kind.selection(None, None), data.u32(INDEX) as usize)?;
     let priority = match rule.action {
         UdspAction::Priority(priority) => priority,
@@ -111,11 +111,11 @@ pub(super) fn show(node: &dyn Backend, kind: Kind, data: &mut Bytes<'_>) -> Resu
     let mut writer = Writer { data, used: RULE };
     let first = kind.descriptors();
     match (kind, &*rule) {
-        (Kind::Net, Udsp { src: Some(net), .. }) => writer.net(FIRST_NET, first, net),
-        (Kind::Nid, Udsp { src: Some(nids), .. } | Udsp { dst: Some(nids), .. }) => {
+        (SubjectKind::Net, Udsp { src: Some(net), .. }) => writer.net(FIRST_NET, first, net),
+        (SubjectKind::Nid, Udsp { src: Some(nids), .. } | Udsp { dst: Some(nids), .. }) => {
             writer.nids(FIRST_NET, first, nids)
         }
-        (Kind::Pair, Udsp { src: Some(local), dst: Some(remote), .. }) => {
+        (SubjectKind::Pair, Udsp { src: Some(local), dst: Some(remote), .. }) => {
             writer.nids(FIRST_NET, first, local)?;
             writer.nids(SECOND_NET, first + OCTETS * DESCRIPTOR, remote)
         }
@@ -124,7 +124,7 @@ pub(super) fn show(node: &dyn Backend, kind: Kind, data: &mut Bytes<'_>) -> Resu
 }
 
 /// The criteria of a structure that says that it is of this kind.
-fn checked(kind: Kind, data: &Bytes<'_>) -> Result<[Option<String>; 2], Errno> {
+fn checked(kind: SubjectKind, data: &Bytes<'_>) -> Result<[Option<String>; 2], Errno> {
     if data.u32(TYPE) != kind.number() {
         return Err(Errno::Invalid);
     }

@@ -10,7 +10,7 @@ use crate::entry::{InString, helper};
 use crate::types::Flag;
 use lnet_dlc::model::Place;
 use lnet_dlc::yaml::Problem;
-use lnet_dlc::yaml::tree::{self, Kind};
+use lnet_dlc::yaml::tree::{self, NodeKind};
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
 use std::ffi::c_char;
 use thiserror::Error;
@@ -116,10 +116,10 @@ fn parse(text: &str) -> Result<Tree, TreeError> {
     for document in tree::documents(text, MAX_DEPTH).map_err(TreeError::Yaml)? {
         let (at, what) = (document.at, document.what());
         match document.kind {
-            Kind::Empty => {}
-            Kind::Null(word) if word == "~" => {}
-            Kind::Map(entries) => children.push_entries(&entries)?,
-            Kind::Null(_) | Kind::Scalar(_) | Kind::Seq(_) => {
+            NodeKind::Empty => {}
+            NodeKind::Null(word) if word == "~" => {}
+            NodeKind::Map(entries) => children.push_entries(&entries)?,
+            NodeKind::Null(_) | NodeKind::Scalar(_) | NodeKind::Seq(_) => {
                 return Err(TreeError::NotAMapping { at, what });
             }
         }
@@ -134,7 +134,7 @@ struct Children {
 }
 
 impl Children {
-    fn push_entries(&mut self, entries: &[tree::Entry]) -> Result<(), TreeError> {
+    fn push_entries(&mut self, entries: &[tree::MapEntry]) -> Result<(), TreeError> {
         for entry in entries {
             let node = self.push(&entry.value)?;
             let key = copied(&entry.key)?;
@@ -147,10 +147,10 @@ impl Children {
     fn push(&mut self, read: &tree::Node) -> Result<Node, TreeError> {
         let node = match &read.kind {
             // What stands for nothing at all is an empty mapping.
-            Kind::Empty | Kind::Map(_) => allocated(OBJECT)?,
-            Kind::Seq(_) => allocated(ARRAY)?,
-            Kind::Null(word) if word == "~" => allocated(OBJECT)?,
-            Kind::Null(word) | Kind::Scalar(word) => scalar(word)?,
+            NodeKind::Empty | NodeKind::Map(_) => allocated(OBJECT)?,
+            NodeKind::Seq(_) => allocated(ARRAY)?,
+            NodeKind::Null(word) if word == "~" => allocated(OBJECT)?,
+            NodeKind::Null(word) | NodeKind::Scalar(word) => scalar(word)?,
         };
         match self.last {
             None => self.parent.push(node),
@@ -159,9 +159,9 @@ impl Children {
         self.last = Some(node);
         let mut below = Self { parent: node, last: None };
         match &read.kind {
-            Kind::Map(entries) => below.push_entries(entries)?,
-            Kind::Seq(items) => items.iter().try_for_each(|item| below.push(item).map(drop))?,
-            Kind::Empty | Kind::Null(_) | Kind::Scalar(_) => {}
+            NodeKind::Map(entries) => below.push_entries(entries)?,
+            NodeKind::Seq(items) => items.iter().try_for_each(|item| below.push(item).map(drop))?,
+            NodeKind::Empty | NodeKind::Null(_) | NodeKind::Scalar(_) => {}
         }
         Ok(node)
     }

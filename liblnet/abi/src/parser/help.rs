@@ -1,7 +1,7 @@
 //! Help: lists of commands, and descriptions of single ones.
 
 use super::first_table;
-use super::table::{Entry, Found, Table, parser_cmd};
+use super::table::{CommandEntry, Lookup, Table, parser_cmd};
 use crate::cyaml::file;
 use crate::entry::{bytes_of, helper};
 use std::ffi::{c_char, c_int};
@@ -112,11 +112,11 @@ pub(super) fn list_commands(table: Table) {
 /// Shows the commands of a table, or the help of the command that `words` name.
 pub(super) fn help<'a>(table: Option<Table>, words: impl Iterator<Item = &'a [u8]>) {
     let Some(mut table) = table else { return };
-    let mut found: Option<Entry> = None;
+    let mut found: Option<CommandEntry> = None;
     for word in words {
         let shown = String::from_utf8_lossy(word);
         match table.find(word) {
-            Found::One(command) => {
+            Lookup::One(command) => {
                 let sub_commands = command.sub_commands();
                 found = Some(command);
                 match sub_commands {
@@ -124,7 +124,7 @@ pub(super) fn help<'a>(table: Option<Table>, words: impl Iterator<Item = &'a [u8
                     None => break,
                 }
             }
-            Found::Several(commands) => {
+            Lookup::Several(commands) => {
                 let names: Vec<_> = commands.iter().map(|c| String::from_utf8_lossy(c.name())).collect();
                 file::print_error(&format!(
                     "'{shown}' is the beginning of several commands: {}\n",
@@ -132,7 +132,7 @@ pub(super) fn help<'a>(table: Option<Table>, words: impl Iterator<Item = &'a [u8
                 ));
                 return;
             }
-            Found::Nothing => {
+            Lookup::Nothing => {
                 file::print_error(&format!("'{shown}' is no command; 'help' shows what is\n"));
                 return;
             }
@@ -148,7 +148,7 @@ pub(super) fn help<'a>(table: Option<Table>, words: impl Iterator<Item = &'a [u8
     }
 }
 
-fn help_of(command: Entry) {
+fn help_of(command: CommandEntry) {
     let name = String::from_utf8_lossy(command.name());
     match command.help() {
         Some(help) => file::print_error(&format!("{name}: {}\n", String::from_utf8_lossy(help).trim_end())),

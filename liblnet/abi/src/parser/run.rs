@@ -1,6 +1,6 @@
 //! Finds the function of a command by its words, and calls it.
 
-use super::table::{Entry, Found, Table, find};
+use super::table::{CommandEntry, Lookup, Table, find};
 use super::{FAILED, first_table, help};
 use crate::cyaml::file;
 use crate::entry::bytes_of;
@@ -63,19 +63,21 @@ pub(super) unsafe fn run(
         };
         let unknown = if first { unknown } else { Unknown::IsAnError };
         let command = match table.find(word) {
-            Found::One(command) => command,
-            Found::Several(commands) => return ambiguous(word, commands.iter().map(Entry::name), unknown),
-            Found::Nothing if first && first_table().is_none_or(|first| first == table) => {
+            Lookup::One(command) => command,
+            Lookup::Several(commands) => {
+                return ambiguous(word, commands.iter().map(CommandEntry::name), unknown);
+            }
+            Lookup::Nothing if first && first_table().is_none_or(|first| first == table) => {
                 return match find(BUILT_IN.into_iter(), |(name, _)| name.as_bytes(), word) {
                     // SAFETY: the arguments that are left, for which the caller vouches.
-                    Found::One((_, built_in)) => unsafe { run_built_in(built_in, argc, argv, table) },
-                    Found::Several(several) => {
+                    Lookup::One((_, built_in)) => unsafe { run_built_in(built_in, argc, argv, table) },
+                    Lookup::Several(several) => {
                         ambiguous(word, several.iter().map(|(name, _)| name.as_bytes()), unknown)
                     }
-                    Found::Nothing => no_such(word, table, unknown),
+                    Lookup::Nothing => no_such(word, table, unknown),
                 };
             }
-            Found::Nothing => return no_such(word, table, unknown),
+            Lookup::Nothing => return no_such(word, table, unknown),
         };
         first = false;
         if command.name() != word {
@@ -89,7 +91,7 @@ pub(super) unsafe fn run(
             let descends = match (command.0.pc_func, next) {
                 (None, _) => true,
                 (Some(_), None) => false,
-                (Some(_), Some(word)) => !matches!(sub_commands.find(word), Found::Nothing),
+                (Some(_), Some(word)) => !matches!(sub_commands.find(word), Lookup::Nothing),
             };
             if descends {
                 argc -= 1;

@@ -34,30 +34,30 @@ impl Table {
     }
 
     /// The entries of the table, including headings.
-    pub fn entries(self) -> impl Iterator<Item = Entry> {
+    pub fn entries(self) -> impl Iterator<Item = CommandEntry> {
         (0..).map_while(move |i| {
             // SAFETY: the maker of the table (`new`) vouches for entries up to the one without a name, which ends this.
             let command = unsafe { *self.0.add(i) };
-            (!command.pc_name.is_null()).then_some(Entry(command))
+            (!command.pc_name.is_null()).then_some(CommandEntry(command))
         })
     }
 
     /// The commands in the table.
-    pub fn commands(self) -> impl Iterator<Item = Entry> {
+    pub fn commands(self) -> impl Iterator<Item = CommandEntry> {
         self.entries().filter(|entry| entry.0.pc_func.is_some() || entry.sub_commands().is_some())
     }
 
     /// The command that `word` names.
-    pub fn find(self, word: &[u8]) -> Found<Entry> {
-        find(self.commands(), Entry::name, word)
+    pub fn find(self, word: &[u8]) -> Lookup<CommandEntry> {
+        find(self.commands(), CommandEntry::name, word)
     }
 }
 
 /// A command of a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry(pub(super) parser_cmd);
+pub struct CommandEntry(pub(super) parser_cmd);
 
-impl Entry {
+impl CommandEntry {
     /// The name of the command.
     pub fn name(&self) -> &[u8] {
         // SAFETY: the maker of the table (`Table::new`) vouches for a string that lives as long as the entry.
@@ -79,7 +79,7 @@ impl Entry {
 
 /// The result of looking up a word.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found<T> {
+pub enum Lookup<T> {
     /// One entry.
     One(T),
     /// Several entries, whose names begin with the word.
@@ -89,21 +89,21 @@ pub enum Found<T> {
 }
 
 /// The entry of `all` whose name is `word`, or the only one whose name begins with it, in upper or lower case.
-pub fn find<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &[u8], word: &[u8]) -> Found<T> {
+pub fn find<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &[u8], word: &[u8]) -> Lookup<T> {
     let mut beginnings = Vec::new();
     for one in all {
         let name = name(&one);
         if name == word {
-            return Found::One(one);
+            return Lookup::One(one);
         }
         if !word.is_empty() && name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)) {
             beginnings.push(one);
         }
     }
     match beginnings.len() {
-        0 => Found::Nothing,
-        1 => beginnings.pop().map_or(Found::Nothing, Found::One),
-        _ => Found::Several(beginnings),
+        0 => Lookup::Nothing,
+        1 => beginnings.pop().map_or(Lookup::Nothing, Lookup::One),
+        _ => Lookup::Several(beginnings),
     }
 }
 
@@ -130,9 +130,9 @@ mod tests {
         ];
         for (word, expected) in cases {
             let names: Vec<&&str> = match found(word) {
-                Found::One(name) => vec![name],
-                Found::Several(names) => names,
-                Found::Nothing => Vec::new(),
+                Lookup::One(name) => vec![name],
+                Lookup::Several(names) => names,
+                Lookup::Nothing => Vec::new(),
             };
             assert_eq!(names, expected.iter().collect::<Vec<_>>(), "{word}");
         }

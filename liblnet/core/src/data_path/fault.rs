@@ -6,7 +6,7 @@ use crate::fault::{Delayed, DelayedMessage};
 use crate::model::Ni;
 use crate::model::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
 use crate::model::message::{IncomingMessage, OutgoingMessage, Pooled};
-use crate::stats::Outcome;
+use crate::stats::MessageOutcome;
 use lnet_wire::{Errno, Header};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl DataPath {
     pub(crate) fn fault_drops_incoming(&self, ni: &Ni, header: &Header) -> bool {
         let lost = self.faults.loses(header, ni.nid(), self.env.now());
         if lost {
-            ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
+            ni.counters().count(MessageOutcome::Dropped, header.body.kind(), header.payload_length);
             let (kind, from, to) = (header.body.kind(), header.src_nid, header.dest_nid);
             log::debug!("{kind} {from} -> {to} dropped by a drop rule");
         }

@@ -6,7 +6,7 @@ use crate::model::message::{OutgoingMessage, Pooled, TransitMessage};
 use crate::model::{Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{BufferGrant, BufferRequest, Waiting};
 use crate::select::ChosenPath;
-use crate::stats::Outcome;
+use crate::stats::MessageOutcome;
 use lnet_wire::{Errno, Header, Nid};
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl DataPath {
 
     fn discard_transit(&self, message: Pooled<TransitMessage>, why: &'static str) -> RxAction {
         self.log_drop(&message.header, why);
-        self.count(&message, Outcome::Dropped);
+        self.count(&message, MessageOutcome::Dropped);
         self.forget_transit(message);
         RxAction::Discard
     }
@@ -97,7 +97,7 @@ impl DataPath {
     /// Drops a message for which there is no path onwards.
     fn drop_forwarded(&self, mut message: Pooled<OutgoingMessage>, why: &'static str) {
         self.log_drop(&message.header, why);
-        self.count(&message, Outcome::Dropped);
+        self.count(&message, MessageOutcome::Dropped);
         self.report_sent(&mut message, Err(Errno::HostUnreachable.into()));
         self.retire(message);
     }

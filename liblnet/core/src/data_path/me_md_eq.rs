@@ -6,7 +6,7 @@ use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::memory::{Completion, EqHandle, Md, MdHandle, MdMemory, MdSpec, MeHandle};
 use crate::model::lnd::{DeferredRx, RxAction};
-use crate::objects::{Criteria, Delayed, Found, InsertPosition, MatchId, MdAttached};
+use crate::objects::{Criteria, Delayed, InsertPosition, MatchId, MatchResult, MdAttached};
 use crate::sync::lock;
 use lnet_wire::Errno;
 use std::any::Any;
@@ -99,7 +99,7 @@ impl DataPath {
     /// Gives the PUTs that waited for an MD their memory, the oldest first.
     fn release_delayed_puts(
         &self,
-        released: Vec<(Delayed, Found)>,
+        released: Vec<(Delayed, MatchResult)>,
         resume: impl Fn(&dyn DeferredRx, RxAction),
     ) {
         for (delayed, found) in released {

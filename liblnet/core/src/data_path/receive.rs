@@ -9,9 +9,9 @@ use crate::model::message::{
     ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
 };
 use crate::model::{CarriedOrigin, Confirmation, Ni, PeerNi, Provenance};
-use crate::objects::{Delayed, DropReason, Found, Incoming, MatchRequest};
+use crate::objects::{Delayed, DropReason, Incoming, MatchRequest, MatchResult};
 use crate::select;
-use crate::stats::{Outcome, Partial};
+use crate::stats::{MessageOutcome, Partial};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, ProcessId, WireHandle};
 use std::num::NonZeroU64;
@@ -222,7 +222,7 @@ impl DataPath {
 
     /// Counts a message whose payload has been received, or has finally failed, and records that its path works.
     pub(crate) fn note_received(&self, message: &MessageHead, result: Result<(), Errno>) {
-        self.count(message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
+        self.count(message, if result.is_ok() { MessageOutcome::Received } else { MessageOutcome::Dropped });
         match (result, &message.ni, &message.peer_ni) {
             (Err(_), ..) => self.message_counters.error(),
             (Ok(()), Some(ni), Some(peer_ni)) => {
@@ -258,10 +258,10 @@ impl DataPath {
     pub(crate) fn arrival(
         &self,
         mut message: Pooled<IncomingMessage>,
-        found: Found,
+        found: MatchResult,
         initiator: Nid,
     ) -> Arrival {
-        let Found::Md { md, offset, length, spec, last } = found else {
+        let MatchResult::Md { md, offset, length, spec, last } = found else {
             return Arrival::Dropped(DropReason::TooLong, message);
         };
         if last {
@@ -305,7 +305,7 @@ impl DataPath {
     }
 
     fn forget_dropped(&self, message: Pooled<IncomingMessage>) {
-        self.count(&message, Outcome::Dropped);
+        self.count(&message, MessageOutcome::Dropped);
         self.forget(message);
     }
 

@@ -18,7 +18,7 @@ use crate::model::message::{
 use crate::model::response_to;
 use crate::model::{Gateway, Ni, PeerNi};
 use crate::sending::Admission;
-use crate::stats::Outcome;
+use crate::stats::MessageOutcome;
 use lnet_log::LogClass;
 use lnet_wire::{Body, Errno, Header};
 use std::cell::Cell;
@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The next step of a message.
-enum Step {
+enum SendStep {
     /// Take the credits and give the message to its driver.
     Post(Pooled<OutgoingMessage>),
     /// Send a message that has waited in a queue, otherwise like `Post`.
@@ -47,7 +47,7 @@ impl DataPath {
 
     /// Posts a message like [`DataPath::launch`], even if handlers are deeply nested.
     pub(crate) fn post_now(&self, message: Pooled<OutgoingMessage>) {
-        self.run(Step::Post(message));
+        self.run(SendStep::Post(message));
     }
 
     /// Sets the credits of a peer NI to those of its net, if this node is on that net (OM-6).
@@ -59,7 +59,7 @@ impl DataPath {
     /// Sends a response, on another path if its own is known to be late or unresponsive.
     pub(crate) fn launch_response(&self, message: Pooled<OutgoingMessage>) {
         if self.topology.needs_other_path(&message) {
-            self.run(Step::Reroute(message))
+            self.run(SendStep::Reroute(message))
         } else {
             self.launch(message)
         }
@@ -67,12 +67,12 @@ impl DataPath {
 
     /// Selects the path of a message again and sends it.
     pub(crate) fn reroute_now(&self, message: Pooled<OutgoingMessage>) {
-        self.run(Step::Reroute(message));
+        self.run(SendStep::Reroute(message));
     }
 
     /// Completes a message that a driver had.
     pub(crate) fn end(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>) {
-        self.run(Step::End(message, result));
+        self.run(SendStep::End(message, result));
     }
 
     /// Moves the messages that wait for a credit of this interface, or of a peer NI and would leave by this
@@ -111,7 +111,7 @@ impl DataPath {
     }
 
     pub(super) fn resume_all(&self, messages: impl IntoIterator<Item = Pooled<OutgoingMessage>>) {
-        messages.into_iter().for_each(|message| self.run(Step::Resume(message)));
+        messages.into_iter().for_each(|message| self.run(SendStep::Resume(message)));
     }
 
     /// Reports the end of an operation to the owner of the MD.
@@ -128,32 +128,32 @@ impl DataPath {
         self.send_deferred();
     }
 
-    fn run(&self, first: Step) {
+    fn run(&self, first: SendStep) {
         let mut steps = Steps::begin();
         let mut next = Some(first);
         while let Some(step) = next {
             match step {
-                Step::Post(message) => self.post(message, &mut steps),
-                Step::Resume(message) if message.is_given_up() => {
-                    steps.push(Step::End(message, Err(Errno::Cancelled.into())));
+                SendStep::Post(message) => self.post(message, &mut steps),
+                SendStep::Resume(message) if message.is_given_up() => {
+                    steps.push(SendStep::End(message, Err(Errno::Cancelled.into())));
                 }
-                Step::Resume(message) | Step::Reroute(message)
+                SendStep::Resume(message) | SendStep::Reroute(message)
                     if message.attempts.resends > 0 && message.has_response() =>
                 {
-                    steps.push(Step::End(message, Ok(())));
+                    steps.push(SendStep::End(message, Ok(())));
                 }
                 // The same applies to a message that is still waiting at its deadline, see `end_waiting`.
-                Step::Resume(message) if message.deadline <= self.env.now() => {
-                    steps.push(Step::End(message, Err(Errno::TimedOut.into())));
+                SendStep::Resume(message) if message.deadline <= self.env.now() => {
+                    steps.push(SendStep::End(message, Err(Errno::TimedOut.into())));
                 }
-                Step::Resume(message)
+                SendStep::Resume(message)
                     if self.topology.needs_other_path(&message) || self.is_by_old_list(&message) =>
                 {
                     self.reroute(message, &mut steps)
                 }
-                Step::Resume(message) => self.post(message, &mut steps),
-                Step::Reroute(message) => self.reroute(message, &mut steps),
-                Step::End(message, result) => self.finish(message, result, &mut steps),
+                SendStep::Resume(message) => self.post(message, &mut steps),
+                SendStep::Reroute(message) => self.reroute(message, &mut steps),
+                SendStep::End(message, result) => self.finish(message, result, &mut steps),
             }
             next = steps.pop();
         }
@@ -163,7 +163,7 @@ impl DataPath {
     /// stays in a queue (core-behaviour 3.2).
     fn post(&self, mut message: Pooled<OutgoingMessage>, steps: &mut Steps) {
         let Some(ni) = message.ni.clone() else {
-            steps.push(Step::End(message, Err(Errno::HostUnreachable.into())));
+            steps.push(SendStep::End(message, Err(Errno::HostUnreachable.into())));
             return;
         };
         if let Some(peer_ni) = &message.peer_ni {
@@ -194,7 +194,7 @@ impl DataPath {
             None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
         };
         if let SendOutcome::Done(message, result) = outcome {
-            steps.push(Step::End(message, result));
+            steps.push(SendStep::End(message, result));
         }
     }
 
@@ -202,23 +202,23 @@ impl DataPath {
     fn reroute(&self, mut message: Pooled<OutgoingMessage>, steps: &mut Steps) {
         if self.env.is_ending() || message.is_given_up() {
             let errno = if self.env.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
-            return steps.push(Step::End(message, Err(errno.into())));
+            return steps.push(SendStep::End(message, Err(errno.into())));
         }
         match self.select_path_again(&message) {
             // If a message passed its credit on to the next one, and that did the same, none would ever be sent.
             Ok(chosen) if message.held.peer && (chosen.is_last_resort() || chosen.is_late()) => {
-                steps.push(Step::Post(message));
+                steps.push(SendStep::Post(message));
             }
             Ok(chosen) => {
                 self.release_credits_of(&mut message, steps);
                 self.readdress(&mut message, chosen);
-                steps.push(Step::Post(message));
+                steps.push(SendStep::Post(message));
             }
             Err(Errno::HostUnreachable) if self.awaits_route(&message) => {
                 self.release_credits_of(&mut message, steps);
                 self.wait_for_route(message);
             }
-            Err(errno) => steps.push(Step::End(message, Err(errno.into()))),
+            Err(errno) => steps.push(SendStep::End(message, Err(errno.into()))),
         }
     }
 
@@ -245,7 +245,7 @@ impl DataPath {
                 if is_returned && now.is_none() {
                     self.note_returned(destination);
                 }
-                return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
+                return now.into_iter().for_each(|message| steps.push(SendStep::Post(message)));
             }
             if !answered && !message.is_copy() {
                 self.message_counters.error();
@@ -263,12 +263,12 @@ impl DataPath {
                 let ended = self.await_confirmation(message);
                 return ended
                     .into_iter()
-                    .for_each(|(message, result)| steps.push(Step::End(message, result)));
+                    .for_each(|(message, result)| steps.push(SendStep::End(message, result)));
             }
         }
         // Only the response shows that the message arrived.
         let result = if answered { Ok(()) } else { result };
-        let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
+        let outcome = if result.is_ok() { MessageOutcome::Sent } else { MessageOutcome::Dropped };
         self.count(&message, outcome);
         self.report_sent(&mut message, result);
         self.release_credits_of(&mut message, steps);
@@ -351,7 +351,7 @@ impl DataPath {
     }
 
     /// Counts a message at its NI and its peer NI.
-    pub(crate) fn count(&self, message: &MessageHead, outcome: Outcome) {
+    pub(crate) fn count(&self, message: &MessageHead, outcome: MessageOutcome) {
         let kind = message.header.body.kind();
         let bytes = message.header.payload_length;
         if let Some(ni) = &message.ni {
@@ -369,10 +369,10 @@ fn is_returned(message: &OutgoingMessage, failure: SendFailure) -> bool {
 }
 
 /// The pending steps, in a queue that each thread keeps. Most messages need no queue, and do not touch it.
-struct Steps(Option<VecDeque<Step>>);
+struct Steps(Option<VecDeque<SendStep>>);
 
 thread_local! {
-    static SPARE_STEP_QUEUE: Cell<VecDeque<Step>> = const { Cell::new(VecDeque::new()) };
+    static SPARE_STEP_QUEUE: Cell<VecDeque<SendStep>> = const { Cell::new(VecDeque::new()) };
 }
 
 impl Steps {
@@ -380,15 +380,15 @@ impl Steps {
         Self(None)
     }
 
-    fn push(&mut self, step: Step) {
+    fn push(&mut self, step: SendStep) {
         self.0.get_or_insert_with(|| SPARE_STEP_QUEUE.take()).push_back(step);
     }
 
     fn extend(&mut self, woken: impl Iterator<Item = Pooled<OutgoingMessage>>) {
-        woken.for_each(|message| self.push(Step::Resume(message)));
+        woken.for_each(|message| self.push(SendStep::Resume(message)));
     }
 
-    fn pop(&mut self) -> Option<Step> {
+    fn pop(&mut self) -> Option<SendStep> {
         self.0.as_mut()?.pop_front()
     }
 }

@@ -1,6 +1,6 @@
 //! Pings that test whether an interface or a path has recovered.
 
-use super::recovery_queues::{Entry, NiKind};
+use super::recovery_queues::{NiKind, QueuedNi};
 use crate::memory::MdHandle;
 use lnet_wire::Nid;
 
@@ -25,7 +25,7 @@ pub(crate) struct Probe {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// The ping tests an unhealthy interface.
-    Recovery(NiKind, Entry),
+    Recovery(NiKind, QueuedNi),
     /// The ping tests an unresponsive path.
     Unresponsive,
     /// The ping tests a suspect path.

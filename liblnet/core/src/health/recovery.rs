@@ -1,7 +1,7 @@
 //! Recovery: unhealthy interfaces are pinged until they have recovered (core-behaviour 4.6).
 
 use super::probe::Purpose;
-use super::recovery_queues::{Entry, NiKind};
+use super::recovery_queues::{NiKind, QueuedNi};
 use super::{Health, Probe, ProbeAction};
 use crate::environment::Environment;
 use crate::environment::time::Time;
@@ -76,7 +76,7 @@ impl Health {
     pub(crate) fn probe_sent(&self, probe: Probe, md: MdHandle) {
         let path = (probe.local, probe.peer);
         match probe.purpose {
-            Purpose::Recovery(kind, entry) => self.queues.update(kind, Entry { ping: Some(md), ..entry }),
+            Purpose::Recovery(kind, entry) => self.queues.update(kind, QueuedNi { ping: Some(md), ..entry }),
             Purpose::Unresponsive => self.paths.pinged(path, md),
             Purpose::Suspect => self.suspects.ping_left(path, md),
         }
@@ -124,7 +124,7 @@ impl Health {
         env: &Environment,
         topology: &Topology,
         kind: NiKind,
-        entry: Entry,
+        entry: QueuedNi,
         unhealthy: Option<(&RecoveryState, u32)>,
         now: Time,
         actions: &mut Vec<ProbeAction>,
@@ -145,7 +145,7 @@ impl Health {
             }
             Turn::Ping(_) => {
                 let source = entry.source.wrapping_add(usize::from(!was_answered));
-                let entry = Entry { ping: None, source, ..entry };
+                let entry = QueuedNi { ping: None, source, ..entry };
                 self.queues.update(kind, entry);
                 if let Some((local, peer)) = self.recovery_path(topology, kind, entry) {
                     let purpose = Purpose::Recovery(kind, entry);
@@ -158,7 +158,7 @@ impl Health {
     /// The path of a recovery ping: to a peer NI from any interface that fits (HE-53); to a local NI from itself, as in the kernel,
     /// and after a ping without response from the next one on its net, since only the path to itself may be blocked. An interface whose
     /// rail is known to be broken towards some peer pings another peer, if it can: only that shows that the rest of it works.
-    fn recovery_path(&self, topology: &Topology, kind: NiKind, entry: Entry) -> Option<(Nid, Nid)> {
+    fn recovery_path(&self, topology: &Topology, kind: NiKind, entry: QueuedNi) -> Option<(Nid, Nid)> {
         let nid = entry.nid;
         match kind {
             NiKind::Local => {

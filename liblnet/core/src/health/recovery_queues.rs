@@ -16,12 +16,12 @@ pub enum NiKind {
 /// The unhealthy interfaces, in the order in which they became so.
 #[derive(Debug, Default)]
 pub(super) struct RecoveryQueues {
-    local: Mutex<Vec<Entry>>,
-    peer: Mutex<Vec<Entry>>,
+    local: Mutex<Vec<QueuedNi>>,
+    peer: Mutex<Vec<QueuedNi>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct QueuedNi {
     pub(super) nid: Nid,
     /// The MD of the last ping, until it has ended.
     pub(super) ping: Option<MdHandle>,
@@ -30,7 +30,7 @@ pub(super) struct Entry {
 }
 
 impl RecoveryQueues {
-    pub(super) fn of(&self, kind: NiKind) -> &Mutex<Vec<Entry>> {
+    pub(super) fn of(&self, kind: NiKind) -> &Mutex<Vec<QueuedNi>> {
         match kind {
             NiKind::Local => &self.local,
             NiKind::Peer => &self.peer,
@@ -42,7 +42,7 @@ impl RecoveryQueues {
         let mut queue = lock(self.of(kind));
         let new = queue.iter().all(|entry| entry.nid != nid);
         if new {
-            queue.push(Entry { nid, ping: None, source: 0 });
+            queue.push(QueuedNi { nid, ping: None, source: 0 });
         }
         new
     }
@@ -51,11 +51,11 @@ impl RecoveryQueues {
         lock(self.of(kind)).retain(|entry| entry.nid != nid);
     }
 
-    pub(super) fn entries(&self, kind: NiKind) -> Vec<Entry> {
+    pub(super) fn entries(&self, kind: NiKind) -> Vec<QueuedNi> {
         lock(self.of(kind)).clone()
     }
 
-    pub(super) fn update(&self, kind: NiKind, updated: Entry) {
+    pub(super) fn update(&self, kind: NiKind, updated: QueuedNi) {
         if let Some(entry) = lock(self.of(kind)).iter_mut().find(|entry| entry.nid == updated.nid) {
             *entry = updated;
         }

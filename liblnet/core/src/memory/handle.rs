@@ -63,12 +63,12 @@ handle! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) table: u8,
-    pub(crate) slot: Slot,
+    pub(crate) slot: HandleSlot,
 }
 
-/// A generation of a slot of [`Slots`].
+/// A generation of a slot of [`HandleSlots`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct HandleSlot {
     pub(crate) index: u32,
     generation: u32,
 }
@@ -83,33 +83,33 @@ impl Place {
     fn unpack(cookie: u64, kind: u64) -> Option<Self> {
         (cookie & 3 == kind).then_some(Self {
             table: (cookie >> 2 & 0x3f) as u8,
-            slot: Slot { index: (cookie >> 8) as u32 & 0x00ff_ffff, generation: (cookie >> 32) as u32 },
+            slot: HandleSlot { index: (cookie >> 8) as u32 & 0x00ff_ffff, generation: (cookie >> 32) as u32 },
         })
     }
 }
 
 /// Objects in numbered slots; each reuse of a slot has a new generation.
 #[derive(Debug)]
-pub(crate) struct Slots<T> {
+pub(crate) struct HandleSlots<T> {
     /// The generation with which each new slot begins.
     first: u32,
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
 }
 
-impl<T> Default for Slots<T> {
+impl<T> Default for HandleSlots<T> {
     fn default() -> Self {
         Self::beginning_with(0)
     }
 }
 
-impl<T> Slots<T> {
+impl<T> HandleSlots<T> {
     const fn beginning_with(first: u32) -> Self {
         Self { first, slots: Vec::new(), free: Vec::new() }
     }
 
     /// Inserts the object that `make` returns for its slot.
-    pub(crate) fn insert(&mut self, make: impl FnOnce(Slot) -> T) -> Result<Slot, Errno> {
+    pub(crate) fn insert(&mut self, make: impl FnOnce(HandleSlot) -> T) -> Result<HandleSlot, Errno> {
         let index = match self.free.pop() {
             Some(index) => index,
             None if self.slots.len() < MAX_SLOTS => {
@@ -119,16 +119,16 @@ impl<T> Slots<T> {
             None => return Err(Errno::NoMemory),
         };
         let entry = &mut self.slots[index as usize];
-        let slot = Slot { index, generation: entry.0 };
+        let slot = HandleSlot { index, generation: entry.0 };
         entry.1 = Some(make(slot));
         Ok(slot)
     }
 
-    pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
+    pub(crate) fn get(&self, slot: HandleSlot) -> Option<&T> {
         self.slots.get(slot.index as usize).filter(|e| e.0 == slot.generation)?.1.as_ref()
     }
 
-    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, slot: HandleSlot) -> Option<&mut T> {
         self.slots.get_mut(slot.index as usize).filter(|e| e.0 == slot.generation)?.1.as_mut()
     }
 
@@ -137,12 +137,12 @@ impl<T> Slots<T> {
         self.slots.get(index as usize)?.1.as_ref()
     }
 
-    /// Does the same as [`Slots::at`], for a change of the object.
+    /// Does the same as [`HandleSlots::at`], for a change of the object.
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         self.slots.get_mut(index as usize)?.1.as_mut()
     }
 
-    pub(crate) fn remove(&mut self, slot: Slot) -> Option<T> {
+    pub(crate) fn remove(&mut self, slot: HandleSlot) -> Option<T> {
         let entry = self.slots.get_mut(slot.index as usize).filter(|e| e.0 == slot.generation)?;
         let object = entry.1.take()?;
         entry.0 = entry.0.wrapping_add(1);
@@ -172,7 +172,7 @@ impl<T> Slots<T> {
 /// A table of objects that any thread finds by handle.
 #[derive(Debug)]
 pub(crate) struct HandleTable<T> {
-    shards: [Mutex<Slots<T>>; SHARDS],
+    shards: [Mutex<HandleSlots<T>>; SHARDS],
 }
 
 impl<T: Clone> HandleTable<T> {
@@ -181,7 +181,7 @@ impl<T: Clone> HandleTable<T> {
         // Mixed, as the numbers of incarnations differ in their low bits; at least three quarters of the generations
         // are left.
         let first = (incarnation.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
-        Self { shards: std::array::from_fn(|_| Mutex::new(Slots::beginning_with(first))) }
+        Self { shards: std::array::from_fn(|_| Mutex::new(HandleSlots::beginning_with(first))) }
     }
 
     /// Inserts the object that `make` returns for its place.
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_cookie_of_one_kind_is_no_handle_of_another() {
-        let place = Place { table: 63, slot: Slot { index: 0x00ab_cdef, generation: 0xdead_beef } };
+        let place = Place { table: 63, slot: HandleSlot { index: 0x00ab_cdef, generation: 0xdead_beef } };
         let md = MdHandle::new(place);
         assert_eq!(md.place(), Some(place));
         assert_eq!(MeHandle::from_cookie(md.cookie()).place(), None);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_slot_whose_generations_are_used_up_is_retired() {
-        let mut slots = Slots { first: 0, slots: vec![(u32::MAX, None)], free: vec![0] };
+        let mut slots = HandleSlots { first: 0, slots: vec![(u32::MAX, None)], free: vec![0] };
         let last = slots.insert(|_| 'a').unwrap();
         assert_eq!((last.index, last.generation), (0, u32::MAX));
         slots.remove(last);

@@ -9,7 +9,7 @@ mod response_state;
 mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
-pub(crate) use handle::{HandleTable, Place, Slot, Slots};
+pub(crate) use handle::{HandleSlot, HandleSlots, HandleTable, Place};
 pub(crate) use md::{Access, Commit, Completion, Md, NewMd, ResponseKind};
 pub(crate) use portal_place::PortalPlace;
 pub use range::{MdMemory, MemRange, MemSlice, Near};
@@ -24,10 +24,10 @@ mod md_tests;
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{MdHandle, MdOptions, MdSpec, Place, Slots};
+    use super::{HandleSlots, MdHandle, MdOptions, MdSpec, Place};
 
     pub(crate) fn any_md_handle() -> MdHandle {
-        MdHandle::new(Place { table: 0, slot: Slots::default().insert(|_| ()).unwrap() })
+        MdHandle::new(Place { table: 0, slot: HandleSlots::default().insert(|_| ()).unwrap() })
     }
 
     pub(crate) fn plain_spec(length: u32) -> MdSpec {

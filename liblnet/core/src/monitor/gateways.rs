@@ -8,7 +8,7 @@ use crate::health::Cause;
 use crate::model::{ActiveRoute, PeerNi, PeerState, Route};
 use crate::router::{DueCheck, Gateway, GatewayActions};
 use crate::select;
-use crate::stats::Outcome;
+use crate::stats::MessageOutcome;
 use lnet_log::LogClass;
 use lnet_wire::Nid;
 use std::sync::Arc;
@@ -122,7 +122,8 @@ impl Monitor<'_> {
         let is_busy = |its: &Arc<PeerNi>| {
             its.criteria().tx().bytes() > 0 || unconfirmed.binary_search(&its.nid()).is_ok()
         };
-        let received = |its: Arc<PeerNi>| (its.nid(), its.counters().read(Outcome::Received).messages());
+        let received =
+            |its: Arc<PeerNi>| (its.nid(), its.counters().read(MessageOutcome::Received).messages());
         all.filter(is_busy).map(received).collect()
     }
 }

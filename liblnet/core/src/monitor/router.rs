@@ -4,7 +4,7 @@ use super::Monitor;
 use crate::environment::time::Time;
 use crate::model::Ni;
 use crate::router::Router;
-use crate::stats::Outcome;
+use crate::stats::MessageOutcome;
 use crate::sync::lock;
 use lnet_log::LogClass;
 use lnet_wire::NetId;
@@ -45,7 +45,7 @@ impl Monitor<'_> {
         let is_watched = self.admin.router().is_on() && settings.alive_router_check_interval > 0;
         let timeout = is_watched.then(|| settings.gateway_check_period());
         let nets = self.topology.nets();
-        let received = |ni: &Ni| ni.counters().read(Outcome::Received).messages();
+        let received = |ni: &Ni| ni.counters().read(MessageOutcome::Received).messages();
         let others = nets.iter().filter(|net| is_watched && net.id() != NetId::LOOPBACK);
         let counted: Vec<_> =
             others.map(|net| (net.id(), net.nis().iter().map(|ni| received(ni)).sum())).collect();

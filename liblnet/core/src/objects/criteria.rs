@@ -30,7 +30,7 @@ pub enum InsertPosition {
 
 /// The two kinds of portals (MA-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PortalKind {
     /// Every entry names one process and all match bits.
     Unique,
     /// Any entry may omit the process or have ignore bits.
@@ -55,10 +55,10 @@ pub(crate) struct MatchRequest {
 }
 
 impl Criteria {
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> PortalKind {
         match self {
-            Self { from: MatchId { nid: Some(_), pid: Some(_) }, ignore_bits: 0, .. } => Kind::Unique,
-            _ => Kind::Wildcard,
+            Self { from: MatchId { nid: Some(_), pid: Some(_) }, ignore_bits: 0, .. } => PortalKind::Unique,
+            _ => PortalKind::Wildcard,
         }
     }
 

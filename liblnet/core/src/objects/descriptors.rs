@@ -1,6 +1,6 @@
 //! Memory descriptors by their handles: creating, attaching, unlinking, completing.
 
-use super::{Delayed, Found, Objects};
+use super::{Delayed, MatchResult, Objects};
 use crate::event::Event;
 use crate::memory::{Completion, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, ResponseKind};
 use lnet_wire::Errno;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct MdAttached {
     pub(crate) md: Arc<Md>,
     /// PUTs that waited for the MD, each with its match, which are to be delivered or dropped.
-    pub(crate) released: Vec<(Delayed, Found)>,
+    pub(crate) released: Vec<(Delayed, MatchResult)>,
 }
 
 /// An owner that keeps the memory of an MD allocated.

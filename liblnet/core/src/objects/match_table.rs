@@ -4,8 +4,8 @@
 //! match bits (and, in a unique portal, process), which a hash finds. So the cost of a lookup does not depend on the
 //! number of exact entries.
 
-use super::criteria::{Criteria, InsertPosition, Kind, MatchRequest};
-use crate::memory::{Commit, Md, Slot, Slots};
+use super::criteria::{Criteria, InsertPosition, MatchRequest, PortalKind};
+use crate::memory::{Commit, HandleSlot, HandleSlots, Md};
 use foldhash::HashMap;
 use lnet_wire::Errno;
 use lnet_wire::ProcessId;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The match entries of a portal.
 #[derive(Debug, Default)]
 pub(crate) struct MatchTable {
-    entries: Slots<MatchEntry>,
+    entries: HandleSlots<MatchEntry>,
     /// The entries with ignore bits.
     masked: List,
     exact: HashMap<Key, List>,
@@ -44,7 +44,7 @@ enum Key {
 
 /// The result of a match.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum MatchResult {
     /// No entry accepts the message.
     Nothing,
     /// An entry matches, but the message is too long for it.
@@ -60,7 +60,7 @@ impl MatchTable {
         criteria: Criteria,
         unlink: bool,
         position: InsertPosition,
-    ) -> Result<Slot, Errno> {
+    ) -> Result<HandleSlot, Errno> {
         let neighbour = match position {
             InsertPosition::Before => self.list(&criteria).first.map(Neighbour::Before),
             InsertPosition::After | InsertPosition::Local => self.list(&criteria).last.map(Neighbour::After),
@@ -72,11 +72,11 @@ impl MatchTable {
     /// [`Errno::NotFound`] if `current` does not exist.
     pub(crate) fn insert(
         &mut self,
-        current: Slot,
+        current: HandleSlot,
         criteria: Criteria,
         unlink: bool,
         before: bool,
-    ) -> Result<Slot, Errno> {
+    ) -> Result<HandleSlot, Errno> {
         let near = self.entries.get(current).ok_or(Errno::NotFound)?.criteria;
         if Self::place_of(&near) != Self::place_of(&criteria) {
             let position = if before { InsertPosition::Before } else { InsertPosition::After };
@@ -87,14 +87,14 @@ impl MatchTable {
     }
 
     /// Removes an entry; returns its MD.
-    pub(crate) fn remove(&mut self, slot: Slot) -> Result<Option<Arc<Md>>, Errno> {
+    pub(crate) fn remove(&mut self, slot: HandleSlot) -> Result<Option<Arc<Md>>, Errno> {
         let entry = self.entries.remove(slot).ok_or(Errno::NotFound)?;
         self.close_gap(&entry);
         Ok(entry.md)
     }
 
     /// Checks whether an MD can be attached to `slot` now.
-    pub(crate) fn can_take_md(&self, slot: Slot) -> Result<(), Errno> {
+    pub(crate) fn can_take_md(&self, slot: HandleSlot) -> Result<(), Errno> {
         match self.entries.get(slot) {
             None => Err(Errno::NotFound),
             Some(MatchEntry { md: Some(_), .. }) => Err(Errno::Busy),
@@ -103,14 +103,14 @@ impl MatchTable {
     }
 
     /// Attaches an MD to `slot`.
-    pub(crate) fn set_md(&mut self, slot: Slot, md: Arc<Md>) {
+    pub(crate) fn set_md(&mut self, slot: HandleSlot, md: Arc<Md>) {
         if let Some(entry) = self.entries.get_mut(slot) {
             entry.md = Some(md);
         }
     }
 
     /// Detaches `md` from its entry, and removes the entry if it is to be removed with its MD.
-    pub(crate) fn detach_md(&mut self, slot: Slot, md: &Arc<Md>) {
+    pub(crate) fn detach_md(&mut self, slot: HandleSlot, md: &Arc<Md>) {
         let Some(entry) = self.entries.get_mut(slot) else { return };
         if !entry.md.as_ref().is_some_and(|its| Arc::ptr_eq(its, md)) {
             return;
@@ -124,17 +124,17 @@ impl MatchTable {
 
     /// Finds the first entry that accepts `request`; its MD is committed, and is detached if that was its last
     /// operation.
-    pub(crate) fn find(&mut self, kind: Kind, request: &MatchRequest) -> Found {
+    pub(crate) fn find(&mut self, kind: PortalKind, request: &MatchRequest) -> MatchResult {
         let key = match kind {
-            Kind::Wildcard => Key::Bits(request.match_bits),
-            Kind::Unique => Key::BitsAndProcess(request.match_bits, request.initiator),
+            PortalKind::Wildcard => Key::Bits(request.match_bits),
+            PortalKind::Unique => Key::BitsAndProcess(request.match_bits, request.initiator),
         };
         let exact = self.exact.get(&key).copied().unwrap_or_default();
         for list in [self.masked, exact] {
             let mut next = list.first;
             while let Some(entry) = next.and_then(|index| self.entries.at(index)) {
                 match self.offer(entry, request) {
-                    Found::Nothing => next = entry.after,
+                    MatchResult::Nothing => next = entry.after,
                     found => {
                         self.take_out_if_last(&found);
                         return found;
@@ -142,12 +142,12 @@ impl MatchTable {
                 }
             }
         }
-        Found::Nothing
+        MatchResult::Nothing
     }
 
     /// Tries `request` on the entry in `slot`.
-    pub(crate) fn offer_to(&mut self, slot: Slot, request: &MatchRequest) -> Found {
-        let found = self.entries.get(slot).map_or(Found::Nothing, |entry| self.offer(entry, request));
+    pub(crate) fn offer_to(&mut self, slot: HandleSlot, request: &MatchRequest) -> MatchResult {
+        let found = self.entries.get(slot).map_or(MatchResult::Nothing, |entry| self.offer(entry, request));
         self.take_out_if_last(&found);
         found
     }
@@ -158,21 +158,21 @@ impl MatchTable {
         self.entries.len()
     }
 
-    fn offer(&self, entry: &MatchEntry, request: &MatchRequest) -> Found {
+    fn offer(&self, entry: &MatchEntry, request: &MatchRequest) -> MatchResult {
         let Some(md) = entry.md.as_ref().filter(|_| entry.criteria.accept(request)) else {
-            return Found::Nothing;
+            return MatchResult::Nothing;
         };
         match md.commit_put_or_get(request.access) {
-            Commit::No => Found::Nothing,
-            Commit::TooLong => Found::TooLong,
+            Commit::No => MatchResult::Nothing,
+            Commit::TooLong => MatchResult::TooLong,
             Commit::Yes { offset, length, spec, last } => {
-                Found::Md { md: Arc::clone(md), offset, length, spec, last }
+                MatchResult::Md { md: Arc::clone(md), offset, length, spec, last }
             }
         }
     }
 
-    fn take_out_if_last(&mut self, found: &Found) {
-        if let Found::Md { md, last: true, .. } = found
+    fn take_out_if_last(&mut self, found: &MatchResult) {
+        if let MatchResult::Md { md, last: true, .. } = found
             && let Some(place) = md.attached().and_then(|me| me.place())
         {
             self.detach_md(place.slot, md);
@@ -209,7 +209,7 @@ impl MatchTable {
         criteria: Criteria,
         unlink: bool,
         neighbour: Option<Neighbour>,
-    ) -> Result<Slot, Errno> {
+    ) -> Result<HandleSlot, Errno> {
         let (before, after) = match neighbour {
             None => (None, None),
             Some(Neighbour::Before(it)) => (self.entries.at(it).and_then(|e| e.before), Some(it)),

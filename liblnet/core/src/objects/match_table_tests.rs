@@ -4,7 +4,7 @@ use super::criteria::*;
 use super::match_table::*;
 use crate::event::EventQueue;
 use crate::memory::tests::{any_md_handle, plain_spec};
-use crate::memory::{Access, Md, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place, Slot};
+use crate::memory::{Access, HandleSlot, Md, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place};
 use lnet_wire::{Nid, Pid, ProcessId};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn nid(n: u8) -> Nid {
     Nid::from_u64(0x0002_0000_0a00_0000 | u64::from(n)).unwrap()
 }
 
-fn new_md(me: Slot, tag: usize, threshold: i32) -> Arc<Md> {
+fn new_md(me: HandleSlot, tag: usize, threshold: i32) -> Arc<Md> {
     let spec = MdSpec { threshold, options: MdOptions::OP_PUT, user_ptr: tag, ..plain_spec(8) };
     let attached = Some(MeHandle::new(Place { table: 0, slot: me }));
     let queue = None::<Arc<EventQueue>>;
@@ -59,14 +59,14 @@ struct Naive(Vec<NaiveEntry>);
 
 #[derive(Clone)]
 struct NaiveEntry {
-    slot: Slot,
+    slot: HandleSlot,
     tag: usize,
     criteria: Criteria,
     uses: i32,
 }
 
 impl Naive {
-    fn add(&mut self, at: usize, slot: Slot, tag: usize, criteria: Criteria, uses: i32) {
+    fn add(&mut self, at: usize, slot: HandleSlot, tag: usize, criteria: Criteria, uses: i32) {
         self.0.insert(at, NaiveEntry { slot, tag, criteria, uses });
     }
 
@@ -85,7 +85,7 @@ impl Naive {
 
     fn same_list(&self, a: &Criteria, b: &Criteria) -> bool {
         match (a.ignore_bits, b.ignore_bits) {
-            (0, 0) => a.match_bits == b.match_bits && (a.kind() == Kind::Wildcard || a.from == b.from),
+            (0, 0) => a.match_bits == b.match_bits && (a.kind() == PortalKind::Wildcard || a.from == b.from),
             (0, _) | (_, 0) => false,
             _ => true,
         }
@@ -93,7 +93,7 @@ impl Naive {
 }
 
 fn run(unique: bool, steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let kind = if unique { Kind::Unique } else { Kind::Wildcard };
+    let kind = if unique { PortalKind::Unique } else { PortalKind::Wildcard };
     let mut table = MatchTable::default();
     let mut naive = Naive::default();
     let criteria = |from: Option<u8>, bits, ignore| Criteria {
@@ -138,7 +138,7 @@ fn run(unique: bool, steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Put { from, bits } => {
                 let request = request(from, bits);
                 let got = match table.find(kind, &request) {
-                    Found::Md { spec, .. } => Some(spec.user_ptr),
+                    MatchResult::Md { spec, .. } => Some(spec.user_ptr),
                     _ => None,
                 };
                 prop_assert_eq!(got, naive.put(&request));
@@ -166,10 +166,10 @@ fn an_entry_without_an_md_matches_nothing_and_takes_one_md() {
     let mut table = MatchTable::default();
     let any = Criteria { from: MatchId::ANY, match_bits: 5, ignore_bits: 0 };
     let slot = table.attach(any, false, InsertPosition::After).unwrap();
-    assert!(matches!(table.find(Kind::Wildcard, &request(0, 5)), Found::Nothing));
+    assert!(matches!(table.find(PortalKind::Wildcard, &request(0, 5)), MatchResult::Nothing));
     table.set_md(slot, new_md(slot, 0, 1));
     assert!(table.can_take_md(slot).is_err());
-    assert!(matches!(table.find(Kind::Wildcard, &request(0, 5)), Found::Md { last: true, .. }));
+    assert!(matches!(table.find(PortalKind::Wildcard, &request(0, 5)), MatchResult::Md { last: true, .. }));
     // The entry was kept, so that another MD can be attached.
     assert!(table.can_take_md(slot).is_ok());
 }

@@ -14,14 +14,14 @@ pub(crate) use criteria::{Criteria, MatchRequest};
 pub use criteria::{InsertPosition, MatchId};
 pub(crate) use descriptors::MdAttached;
 pub(crate) use drop_reason::DropReason;
-pub(crate) use match_table::Found;
+pub(crate) use match_table::MatchResult;
 pub(crate) use portal::{Delayed, Incoming, Portal};
 
 #[cfg(all(test, not(loom)))]
 mod match_table_tests;
 
 use crate::event::EventQueue;
-use crate::memory::{HandleTable, Md, MeHandle, Place, Slot};
+use crate::memory::{HandleSlot, HandleTable, Md, MeHandle, Place};
 use lnet_wire::{Errno, MAX_PORTALS, PING_MATCH_BITS};
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl Objects {
     }
 
     /// The portal and slot of an ME handle.
-    fn me(&self, me: MeHandle) -> Option<(&Portal, Slot)> {
+    fn me(&self, me: MeHandle) -> Option<(&Portal, HandleSlot)> {
         let place = me.place()?;
         Some((self.portals.get(usize::from(place.table))?, place.slot))
     }

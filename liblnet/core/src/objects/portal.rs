@@ -1,9 +1,9 @@
 //! A portal, one of 64: its kind, its entries, and the PUTs that wait for an entry.
 
-use super::criteria::{Criteria, InsertPosition, Kind, MatchRequest};
+use super::criteria::{Criteria, InsertPosition, MatchRequest, PortalKind};
 use super::drop_reason::DropReason;
-use super::match_table::{Found, MatchTable};
-use crate::memory::{Md, Slot};
+use super::match_table::{MatchResult, MatchTable};
+use crate::memory::{HandleSlot, Md};
 use crate::model::lnd::DeferredRx;
 use crate::model::message::{IncomingMessage, Pooled};
 use crate::sync::{Mutex, lock};
@@ -20,7 +20,7 @@ pub(crate) struct Portal {
 #[derive(Debug, Default)]
 struct PortalState {
     /// The kind of the portal, set by its first entry for the lifetime of the node (MA-1).
-    kind: Option<Kind>,
+    kind: Option<PortalKind>,
     lazy: Lazy,
     table: MatchTable,
     delayed: VecDeque<Delayed>,
@@ -46,8 +46,8 @@ pub(crate) struct Delayed {
 /// The result of a PUT or GET on a portal.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// The memory was found, see [`Found::Md`].
-    Matched(Found),
+    /// The memory was found, see [`MatchResult::Md`].
+    Matched(MatchResult),
     /// The PUT waits on the portal.
     Held,
     /// The message is to be dropped for this reason.
@@ -58,7 +58,7 @@ pub(crate) enum Incoming {
 #[derive(Debug, Default)]
 pub(crate) struct Attached {
     /// The PUTs, each with the MD that matches, or the fact that it is too long for the MD.
-    pub(crate) released: Vec<(Delayed, Found)>,
+    pub(crate) released: Vec<(Delayed, MatchResult)>,
 }
 
 impl Portal {
@@ -68,7 +68,7 @@ impl Portal {
         criteria: Criteria,
         unlink: bool,
         position: InsertPosition,
-    ) -> Result<Slot, Errno> {
+    ) -> Result<HandleSlot, Errno> {
         let state = &mut *lock(&self.state);
         if *state.kind.get_or_insert_with(|| criteria.kind()) != criteria.kind() {
             return Err(Errno::NotPermitted);
@@ -80,20 +80,20 @@ impl Portal {
     /// kind than the portal's.
     pub(crate) fn insert(
         &self,
-        current: Slot,
+        current: HandleSlot,
         criteria: Criteria,
         unlink: bool,
         before: bool,
-    ) -> Result<Slot, Errno> {
+    ) -> Result<HandleSlot, Errno> {
         let state = &mut *lock(&self.state);
-        if state.kind == Some(Kind::Unique) || criteria.kind() == Kind::Unique {
+        if state.kind == Some(PortalKind::Unique) || criteria.kind() == PortalKind::Unique {
             return Err(Errno::NotPermitted);
         }
         state.table.insert(current, criteria, unlink, before)
     }
 
     /// Removes an entry; returns its MD.
-    pub(crate) fn remove(&self, slot: Slot) -> Result<Option<Arc<Md>>, Errno> {
+    pub(crate) fn remove(&self, slot: HandleSlot) -> Result<Option<Arc<Md>>, Errno> {
         lock(&self.state).table.remove(slot)
     }
 
@@ -101,7 +101,7 @@ impl Portal {
     /// `announce` runs before the first event of the MD (TRAP-18).
     pub(crate) fn attach_md(
         &self,
-        slot: Slot,
+        slot: HandleSlot,
         md: &Arc<Md>,
         announce: &mut dyn FnMut(),
     ) -> Result<Attached, Errno> {
@@ -113,7 +113,7 @@ impl Portal {
         let mut index = 0;
         while index < state.delayed.len() && !md.is_exhausted() {
             match state.table.offer_to(slot, &state.delayed[index].request) {
-                Found::Nothing => index += 1,
+                MatchResult::Nothing => index += 1,
                 found => {
                     attached.released.extend(state.delayed.remove(index).map(|delayed| (delayed, found)))
                 }
@@ -123,7 +123,7 @@ impl Portal {
     }
 
     /// Detaches an MD from its entry, and removes the entry if it is to be removed with its MD.
-    pub(crate) fn detach_md(&self, slot: Slot, md: &Arc<Md>) {
+    pub(crate) fn detach_md(&self, slot: HandleSlot, md: &Arc<Md>) {
         lock(&self.state).table.detach_md(slot, md);
     }
 
@@ -138,18 +138,18 @@ impl Portal {
         let state = &mut *lock(&self.state);
         let found = match state.kind {
             Some(kind) => state.table.find(kind, request),
-            None => Found::Nothing,
+            None => MatchResult::Nothing,
         };
         match found {
-            Found::Nothing if may_wait && state.lazy.holds(request.match_bits) => match delay() {
+            MatchResult::Nothing if may_wait && state.lazy.holds(request.match_bits) => match delay() {
                 Some(delayed) => {
                     state.delayed.push_back(delayed);
                     Incoming::Held
                 }
                 None => Incoming::Dropped(DropReason::NotDeferred),
             },
-            Found::Nothing => Incoming::Dropped(DropReason::NoMatch),
-            Found::TooLong => Incoming::Dropped(DropReason::TooLong),
+            MatchResult::Nothing => Incoming::Dropped(DropReason::NoMatch),
+            MatchResult::TooLong => Incoming::Dropped(DropReason::TooLong),
             found => Incoming::Matched(found),
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MessageOutcome {
     /// A driver has sent the message.
     Sent,
     /// The message was received and delivered.
@@ -58,7 +58,7 @@ impl std::ops::AddAssign for TypeCounts {
 }
 
 impl Counters {
-    pub(crate) fn count(&self, outcome: Outcome, kind: MessageType, bytes: u32) {
+    pub(crate) fn count(&self, outcome: MessageOutcome, kind: MessageType, bytes: u32) {
         if let Some(counter) = self.messages[outcome as usize].get(kind as usize) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -68,7 +68,7 @@ impl Counters {
     }
 
     /// A snapshot of the numbers with one outcome.
-    pub fn read(&self, outcome: Outcome) -> TypeCounts {
+    pub fn read(&self, outcome: MessageOutcome) -> TypeCounts {
         let [ack, put, get, reply] =
             std::array::from_fn(|kind| self.messages[outcome as usize][kind].load(Ordering::Relaxed));
         TypeCounts { ack, put, get, reply, bytes: self.bytes[outcome as usize].load(Ordering::Relaxed) }
@@ -77,9 +77,9 @@ impl Counters {
     /// A snapshot of the numbers of all outcomes.
     pub fn read_all(&self) -> NodeCounters {
         NodeCounters {
-            sent: self.read(Outcome::Sent),
-            received: self.read(Outcome::Received),
-            dropped: self.read(Outcome::Dropped),
+            sent: self.read(MessageOutcome::Sent),
+            received: self.read(MessageOutcome::Received),
+            dropped: self.read(MessageOutcome::Dropped),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request, Route, Tunables};
 use crate::{ReturnCode, ops};
-use lnet_settings::Change;
+use lnet_settings::ChangeTime;
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
 
@@ -161,7 +161,7 @@ pub(super) fn in_order(backend: Option<&dyn Backend>, settings: &[(Setting, i64)
         Setting::RetryCount if needs_more => Some((Setting::HealthSensitivity, true)),
         _ => Some((setting, false)),
     };
-    let can_change = |setting: Setting| matches!(setting.spec().change, Change::AnyTime);
+    let can_change = |setting: Setting| matches!(setting.spec().change, ChangeTime::AnyTime);
     let mut ordered: Vec<_> = settings.iter().copied().filter(|(setting, _)| can_change(*setting)).collect();
     ordered.sort_by_key(|(setting, _)| rank(*setting));
     ordered

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 
 /// The configuration of the node that is kept in memory.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct State {
+pub(super) struct StoredConfig {
     pub(super) nis: Vec<LocalNi>,
     pub(super) routes: Vec<Route>,
     pub(super) peers: Vec<Peer>,
@@ -23,14 +23,14 @@ pub(super) struct State {
 
 /// The backend: its configuration, and every request that was to change it.
 pub(super) struct Memory {
-    pub(super) state: RefCell<State>,
+    pub(super) state: RefCell<StoredConfig>,
     pub(super) told: RefCell<Vec<Request>>,
 }
 
 impl Memory {
     /// A node with the loopback and the defaults.
     pub(super) fn new() -> Self {
-        let state = State {
+        let state = StoredConfig {
             nis: vec![LocalNi { cpts: CptList::new(vec![0, 1]), ..local(Nid::LOOPBACK, None) }],
             routes: Vec::new(),
             peers: Vec::new(),
@@ -83,7 +83,7 @@ pub(crate) fn peer_ni(nid: Nid) -> PeerNi {
     }
 }
 
-impl State {
+impl StoredConfig {
     fn at<T: Clone>(all: &[T], index: u32) -> Result<T, Errno> {
         all.get(index as usize).cloned().ok_or(Errno::NotFound)
     }
@@ -190,16 +190,21 @@ impl Memory {
     fn carry_out(&self, request: Request) -> Result<Reply, Errno> {
         let mut state = self.state.borrow_mut();
         match request {
-            Request::GetLocalNi(index) => State::at(&state.nis, index).map(|ni| Reply::LocalNi(Box::new(ni))),
-            Request::GetRoute(index) => State::at(&state.routes, index).map(|mut route| {
+            Request::GetLocalNi(index) => {
+                StoredConfig::at(&state.nis, index).map(|ni| Reply::LocalNi(Box::new(ni)))
+            }
+            Request::GetRoute(index) => StoredConfig::at(&state.routes, index).map(|mut route| {
                 let names =
                     |rule: &&Udsp| rule.rte.as_ref().is_some_and(|rte| rte.matches_nid(route.gateway));
                 route.rules = state.rules.iter().filter(names).map(|rule| rule.index).collect();
                 Reply::Route(route)
             }),
-            Request::GetUdsp(index) => State::at(&state.rules, index).map(|rule| Reply::Udsp(Box::new(rule))),
+            Request::GetUdsp(index) => {
+                StoredConfig::at(&state.rules, index).map(|rule| Reply::Udsp(Box::new(rule)))
+            }
             Request::GetBuffers(index) => {
-                State::at(&state.buffers.iter().copied().collect::<Vec<_>>(), index).map(Reply::Buffers)
+                StoredConfig::at(&state.buffers.iter().copied().collect::<Vec<_>>(), index)
+                    .map(Reply::Buffers)
             }
             Request::GetPeerList => Ok(Reply::Nids(state.peers.iter().map(|peer| peer.primary).collect())),
             Request::GetPeerNi(nid) => {

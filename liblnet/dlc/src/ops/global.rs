@@ -6,7 +6,7 @@ use super::error_text::{OpError, error_text};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Tunables};
 use crate::{ReturnCode, Value};
-use lnet_settings::{Change, Refusal};
+use lnet_settings::{ChangeTime, Refusal};
 use lnet_wire::Errno;
 
 /// The code that DLC returns for a value that is not valid: some settings are checked by the library and some by the node
@@ -60,8 +60,10 @@ pub(crate) fn rehearse(now: &mut Tunables, setting: Setting, value: i64) -> Resu
 fn allowed(setting: Setting) -> String {
     let spec = setting.spec();
     match spec.change {
-        Change::Never(_) => spec.remark(),
-        Change::AtStart | Change::AnyTime => format!("; it takes {}{}", spec.range().wanted(), spec.remark()),
+        ChangeTime::Never(_) => spec.remark(),
+        ChangeTime::AtStart | ChangeTime::AnyTime => {
+            format!("; it takes {}{}", spec.range().wanted(), spec.remark())
+        }
     }
 }
 
@@ -111,9 +113,9 @@ fn unreadable(setting: Setting, seq_no: SeqNo, errno: Errno, report: &mut Report
 /// The request that changes a setting; `None` for settings that cannot change while the node runs.
 fn request_for(setting: Setting, value: i64) -> Option<Request> {
     match (setting.spec().change, setting) {
-        (Change::AtStart | Change::Never(_), _) => None,
-        (Change::AnyTime, Setting::NumaRange) => u32::try_from(value).ok().map(Request::SetNumaRange),
-        (Change::AnyTime, _) => Some(Request::SetTunable(setting, value)),
+        (ChangeTime::AtStart | ChangeTime::Never(_), _) => None,
+        (ChangeTime::AnyTime, Setting::NumaRange) => u32::try_from(value).ok().map(Request::SetNumaRange),
+        (ChangeTime::AnyTime, _) => Some(Request::SetTunable(setting, value)),
     }
 }
 

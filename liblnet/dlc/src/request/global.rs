@@ -2,7 +2,7 @@
 
 pub use lnet_settings::Setting;
 
-use lnet_settings::{Change, Settings, Value};
+use lnet_settings::{ChangeTime, Settings, Value};
 use lnet_wire::Errno;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for ByName {
         let mut settings = Settings::default();
         while let Some((name, value)) = map.next_entry::<String, u32>()? {
             let Ok(setting) = name.parse::<Setting>() else { continue };
-            if matches!(setting.spec().change, Change::AnyTime) {
+            if matches!(setting.spec().change, ChangeTime::AnyTime) {
                 let stored = setting.row().write(&mut settings, &Value::Number(value.into()));
                 stored.map_err(|wanted| A::Error::custom(format!("{name}: {value}: wanted is {wanted}")))?;
             }

@@ -1,6 +1,6 @@
 //! The keys of one mapping: each is read by name, and each key that was not read is a problem.
 
-use super::tree::{Entry, Kind, Node};
+use super::tree::{MapEntry, Node, NodeKind};
 use super::{MAX_PROBLEMS, Problem, Purpose};
 use crate::host_names::Names;
 use crate::model::Place;
@@ -51,7 +51,7 @@ impl Reader {
 pub(super) struct Fields<'a> {
     /// The place where the mapping begins.
     pub at: Place,
-    entries: &'a [Entry],
+    entries: &'a [MapEntry],
     known: Vec<&'static str>,
     /// The name of the mapping, for messages.
     of: &'static str,
@@ -62,9 +62,9 @@ impl<'a> Fields<'a> {
     /// any other value a problem is recorded. Keys that come twice are recorded too.
     pub(super) fn of(node: &'a Node, of: &'static str, reader: &mut Reader) -> Option<Self> {
         let entries = match &node.kind {
-            Kind::Map(entries) => entries.as_slice(),
-            Kind::Empty | Kind::Null(_) => &[],
-            Kind::Scalar(_) | Kind::Seq(_) => {
+            NodeKind::Map(entries) => entries.as_slice(),
+            NodeKind::Empty | NodeKind::Null(_) => &[],
+            NodeKind::Scalar(_) | NodeKind::Seq(_) => {
                 reader.wrong(
                     node.at,
                     format!("{of} must be a mapping of keys and values, not {}", node.what()),
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The entry with this `key`.
-    pub(super) fn entry(&mut self, key: &'static str) -> Option<&'a Entry> {
+    pub(super) fn entry(&mut self, key: &'static str) -> Option<&'a MapEntry> {
         self.known.push(key);
         self.entries.iter().find(|entry| entry.key == key)
     }

@@ -1,7 +1,7 @@
 //! Readers of single values: each takes a node, and records what is wrong with it.
 
 use super::fields::{Fields, Reader};
-use super::tree::{Kind, Node};
+use super::tree::{Node, NodeKind};
 use crate::ops::peer::{MAX_NIDS, not_nids, parse_named_nids};
 use crate::ranges::{Range, SEQ_NO};
 use crate::{CptList, InterfaceSpec, ReturnCode, SeqNo};
@@ -11,8 +11,8 @@ use std::str::FromStr;
 /// The text of a single value.
 pub(super) fn text<'a>(node: &'a Node, what: &str, reader: &mut Reader) -> Option<&'a str> {
     match &node.kind {
-        Kind::Scalar(text) => Some(text),
-        Kind::Empty | Kind::Null(_) | Kind::Seq(_) | Kind::Map(_) => {
+        NodeKind::Scalar(text) => Some(text),
+        NodeKind::Empty | NodeKind::Null(_) | NodeKind::Seq(_) | NodeKind::Map(_) => {
             reader.wrong(node.at, format!("{what} must be a single value, not {}", node.what()));
             None
         }
@@ -83,7 +83,7 @@ pub(super) fn flag(node: &Node, name: &'static str, reader: &mut Reader) -> Opti
 
 /// The value of a word for true or false, which files have in place of 1 or 0.
 pub(super) fn yes_or_no(node: &Node) -> Option<bool> {
-    let Kind::Scalar(text) = &node.kind else { return None };
+    let NodeKind::Scalar(text) = &node.kind else { return None };
     match text.trim() {
         "true" | "True" | "TRUE" => Some(true),
         "false" | "False" | "FALSE" => Some(false),
@@ -139,8 +139,8 @@ pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<N
 /// Reads a selector of a selection rule; `NA` and `null` select nothing.
 pub(super) fn selector(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<Selector> {
     match &fields.entry(key)?.value.kind {
-        Kind::Null(_) => None,
-        Kind::Scalar(text) if text == "NA" => None,
+        NodeKind::Null(_) => None,
+        NodeKind::Scalar(text) if text == "NA" => None,
         _ => parsed(fields.get(key, reader)?, key, reader),
     }
 }
@@ -149,12 +149,14 @@ pub(super) fn selector(fields: &mut Fields<'_>, key: &'static str, reader: &mut 
 pub(super) fn cpts(node: &Node, reader: &mut Reader) -> Option<CptList> {
     let joined;
     let text = match &node.kind {
-        Kind::Seq(items) => {
+        NodeKind::Seq(items) => {
             let texts: Option<Vec<_>> = items.iter().map(|item| text(item, "a CPT", reader)).collect();
             joined = texts?.join(",");
             &joined
         }
-        Kind::Empty | Kind::Null(_) | Kind::Scalar(_) | Kind::Map(_) => text(node, "CPT", reader)?,
+        NodeKind::Empty | NodeKind::Null(_) | NodeKind::Scalar(_) | NodeKind::Map(_) => {
+            text(node, "CPT", reader)?
+        }
     };
     let bare = text.trim();
     let list = if bare.starts_with('[') { bare.to_owned() } else { format!("[{bare}]") };

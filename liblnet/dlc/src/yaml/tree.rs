@@ -23,12 +23,12 @@ pub struct Node {
     /// The place where the value begins.
     pub at: Place,
     /// The kind of the value, with its contents.
-    pub kind: Kind,
+    pub kind: NodeKind,
 }
 
 /// The kind of a value of a file.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum NodeKind {
     /// A key without a value.
     Empty,
     /// `~` or `null`, as written.
@@ -38,12 +38,12 @@ pub enum Kind {
     /// The items of a sequence.
     Seq(Vec<Node>),
     /// The entries of a mapping, in their order.
-    Map(Vec<Entry>),
+    Map(Vec<MapEntry>),
 }
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct MapEntry {
     /// The text of the key.
     pub key: String,
     /// The place where the key begins.
@@ -56,35 +56,35 @@ impl Node {
     /// The items of a sequence. An empty value has none; any other value is one item.
     pub(crate) fn items(&self) -> &[Self] {
         match &self.kind {
-            Kind::Empty | Kind::Null(_) => &[],
-            Kind::Seq(items) => items,
-            Kind::Scalar(_) | Kind::Map(_) => std::slice::from_ref(self),
+            NodeKind::Empty | NodeKind::Null(_) => &[],
+            NodeKind::Seq(items) => items,
+            NodeKind::Scalar(_) | NodeKind::Map(_) => std::slice::from_ref(self),
         }
     }
 
     /// Whether there is no value, in any of the ways to write that.
     pub(crate) const fn is_empty(&self) -> bool {
         match &self.kind {
-            Kind::Empty | Kind::Null(_) => true,
-            Kind::Seq(items) => items.is_empty(),
-            Kind::Map(entries) => entries.is_empty(),
-            Kind::Scalar(_) => false,
+            NodeKind::Empty | NodeKind::Null(_) => true,
+            NodeKind::Seq(items) => items.is_empty(),
+            NodeKind::Map(entries) => entries.is_empty(),
+            NodeKind::Scalar(_) => false,
         }
     }
 
     /// The kind of the value as a message names it.
     pub const fn what(&self) -> &'static str {
         match self.kind {
-            Kind::Empty | Kind::Null(_) => "nothing",
-            Kind::Scalar(_) => "a single value",
-            Kind::Seq(_) => "a sequence",
-            Kind::Map(_) => "a mapping",
+            NodeKind::Empty | NodeKind::Null(_) => "nothing",
+            NodeKind::Scalar(_) => "a single value",
+            NodeKind::Seq(_) => "a sequence",
+            NodeKind::Map(_) => "a mapping",
         }
     }
 }
 
 /// Reads the top-level entries of all documents in `text`.
-pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
+pub(crate) fn entries(text: &str) -> Result<Vec<MapEntry>, Vec<Problem>> {
     let tabs = tabs(without_mark(text));
     if !tabs.is_empty() {
         return Err(tabs);
@@ -92,10 +92,10 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     let mut all = Vec::new();
     for node in documents(text, MAX_DEPTH).map_err(|problem| vec![problem])? {
         match node.kind {
-            Kind::Empty | Kind::Null(_) => {}
-            Kind::Map(entries) if all.is_empty() => all = entries,
-            Kind::Map(entries) => all.extend(entries),
-            Kind::Scalar(_) | Kind::Seq(_) => {
+            NodeKind::Empty | NodeKind::Null(_) => {}
+            NodeKind::Map(entries) if all.is_empty() => all = entries,
+            NodeKind::Map(entries) => all.extend(entries),
+            NodeKind::Scalar(_) | NodeKind::Seq(_) => {
                 let said =
                     format!("here is {}, not a block such as 'net:' with its items below", node.what());
                 return Err(vec![Problem::of_file(node.at, said)]);
@@ -148,11 +148,11 @@ pub fn documents(text: &str, max_depth: usize) -> Result<Vec<Node>, Problem> {
             Event::Alias(_) => return Err(Problem::of_file(at, NO_ALIAS.to_owned())),
             Event::Scalar(text, style, anchor, tag) => (Some(scalar(text, style, at)), anchor, tag),
             Event::SequenceStart(anchor, tag) => {
-                open.push(Open { node: Node { at, kind: Kind::Seq(Vec::new()) }, key: None });
+                open.push(Open { node: Node { at, kind: NodeKind::Seq(Vec::new()) }, key: None });
                 (None, anchor, tag)
             }
             Event::MappingStart(anchor, tag) => {
-                open.push(Open { node: Node { at, kind: Kind::Map(Vec::new()) }, key: None });
+                open.push(Open { node: Node { at, kind: NodeKind::Map(Vec::new()) }, key: None });
                 (None, anchor, tag)
             }
             Event::SequenceEnd | Event::MappingEnd => (open.pop().map(|open| open.node), 0, None),
@@ -183,15 +183,15 @@ const NO_ALIAS: &str = "aliases ('*NAME') are not read; a value that begins with
 /// Adds a finished node to its parent.
 fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
     match (&mut parent.node.kind, parent.key.take()) {
-        (Kind::Seq(items), _) => items.push(node),
-        (Kind::Map(entries), Some((key, at))) => entries.push(Entry { key, at, value: node }),
+        (NodeKind::Seq(items), _) => items.push(node),
+        (NodeKind::Map(entries), Some((key, at))) => entries.push(MapEntry { key, at, value: node }),
         (_, _) => {
             // A key's text is what it is compared by; `null:` is a key too.
             let key = match node.kind {
-                Kind::Scalar(text) => text,
-                Kind::Null(_) => "null".to_owned(),
-                Kind::Empty => String::new(),
-                Kind::Seq(_) | Kind::Map(_) => {
+                NodeKind::Scalar(text) => text,
+                NodeKind::Null(_) => "null".to_owned(),
+                NodeKind::Empty => String::new(),
+                NodeKind::Seq(_) | NodeKind::Map(_) => {
                     let said = format!("here is {}, where a key must be", node.what());
                     return Err(Problem::of_file(node.at, said));
                 }
@@ -206,9 +206,9 @@ fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
 
 fn scalar(text: String, style: TScalarStyle, at: Place) -> Node {
     let kind = match (style, text.as_str()) {
-        (TScalarStyle::Plain, "") => Kind::Empty,
-        (TScalarStyle::Plain, "~" | "null" | "Null" | "NULL") => Kind::Null(text),
-        _ => Kind::Scalar(text),
+        (TScalarStyle::Plain, "") => NodeKind::Empty,
+        (TScalarStyle::Plain, "~" | "null" | "Null" | "NULL") => NodeKind::Null(text),
+        _ => NodeKind::Scalar(text),
     };
     Node { at, kind }
 }
@@ -248,12 +248,12 @@ mod tests {
 
     fn shown(node: &Node) -> String {
         match &node.kind {
-            Kind::Empty => "empty".into(),
-            Kind::Null(_) => "null".into(),
-            Kind::Scalar(text) => format!("{text:?}"),
-            Kind::Seq(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
-            Kind::Map(entries) => {
-                let shown = |entry: &Entry| format!("{}@{}={}", entry.key, entry.at, shown(&entry.value));
+            NodeKind::Empty => "empty".into(),
+            NodeKind::Null(_) => "null".into(),
+            NodeKind::Scalar(text) => format!("{text:?}"),
+            NodeKind::Seq(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
+            NodeKind::Map(entries) => {
+                let shown = |entry: &MapEntry| format!("{}@{}={}", entry.key, entry.at, shown(&entry.value));
                 format!("{{{}}}", entries.iter().map(shown).collect::<Vec<_>>().join(" "))
             }
         }

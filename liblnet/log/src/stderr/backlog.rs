@@ -36,7 +36,7 @@ impl fmt::Display for Cause {
 
 /// An entry of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum QueuedLine {
     Line(String),
     /// A place where lines are lost.
     Lost {
@@ -45,7 +45,7 @@ pub(super) enum Entry {
     },
 }
 
-impl Entry {
+impl QueuedLine {
     /// Number of lines that are lost if the entry is lost.
     pub(super) const fn lines(&self) -> u64 {
         match self {
@@ -59,7 +59,7 @@ impl Entry {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Write this, and report the result by [`Backlog::written`].
-    Write(Entry),
+    Write(QueuedLine),
     /// Wait until there is a new entry, or until this time has passed.
     Wait(Option<Duration>),
 }
@@ -67,16 +67,16 @@ pub(super) enum Next {
 /// The entries that wait to be written. Times are those of a monotonic clock.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<QueuedLine>,
     bytes: usize,
     /// The time since which an entry is being written.
     writing_since: Option<Duration>,
-    failure: Option<Failure>,
+    failure: Option<WriteFailure>,
 }
 
 /// State after a failed write.
 #[derive(Clone, Copy, Debug)]
-struct Failure {
+struct WriteFailure {
     cause: Cause,
     interval: Duration,
     retry_at: Duration,
@@ -89,7 +89,7 @@ impl Backlog {
             Some(cause) => self.lose(cause),
             None => {
                 self.bytes += line.len();
-                self.entries.push_back(Entry::Line(line));
+                self.entries.push_back(QueuedLine::Line(line));
             }
         }
     }
@@ -100,7 +100,7 @@ impl Backlog {
             return Next::Wait(Some(failure.retry_at.saturating_sub(now)));
         }
         let Some(entry) = self.entries.pop_front() else { return Next::Wait(None) };
-        if let Entry::Line(line) = &entry {
+        if let QueuedLine::Line(line) = &entry {
             self.bytes = self.bytes.saturating_sub(line.len());
         }
         self.writing_since = Some(now);
@@ -114,14 +114,14 @@ impl Backlog {
             self.failure = None;
             return;
         };
-        let twice = |failure: Failure| (failure.interval * 2).min(MAX_RETRY_INTERVAL);
+        let twice = |failure: WriteFailure| (failure.interval * 2).min(MAX_RETRY_INTERVAL);
         let interval = self.failure.map_or(MIN_RETRY_INTERVAL, twice);
-        self.failure = Some(Failure { cause, interval, retry_at: now.saturating_add(interval) });
-        if let Some(Entry::Lost { lines: more, .. }) = self.entries.front() {
+        self.failure = Some(WriteFailure { cause, interval, retry_at: now.saturating_add(interval) });
+        if let Some(QueuedLine::Lost { lines: more, .. }) = self.entries.front() {
             lines += more;
             self.entries.pop_front();
         }
-        self.entries.push_front(Entry::Lost { lines, cause });
+        self.entries.push_front(QueuedLine::Lost { lines, cause });
     }
 
     /// Whether waiting longer is useless: the queue is empty, or standard error accepts nothing.
@@ -149,8 +149,8 @@ impl Backlog {
 
     fn lose(&mut self, cause: Cause) {
         match self.entries.back_mut() {
-            Some(Entry::Lost { lines, .. }) => *lines += 1,
-            _ => self.entries.push_back(Entry::Lost { lines: 1, cause }),
+            Some(QueuedLine::Lost { lines, .. }) => *lines += 1,
+            _ => self.entries.push_back(QueuedLine::Lost { lines: 1, cause }),
         }
     }
 }
@@ -163,15 +163,15 @@ mod tests {
 
     const FULL: Cause = Cause::Failed(Errno::NOSPC);
 
-    fn line(text: &str) -> Entry {
-        Entry::Line(text.to_owned())
+    fn line(text: &str) -> QueuedLine {
+        QueuedLine::Line(text.to_owned())
     }
 
     fn at(milliseconds: u64) -> Duration {
         Duration::from_millis(milliseconds)
     }
 
-    fn begin(backlog: &mut Backlog, now: Duration) -> Entry {
+    fn begin(backlog: &mut Backlog, now: Duration) -> QueuedLine {
         match backlog.next(now) {
             Next::Write(entry) => entry,
             wait => panic!("{wait:?}"),
@@ -207,7 +207,7 @@ mod tests {
         assert!(backlog.is_settled(at(501)));
         backlog.written(at(9000), entry.lines(), Ok(()));
         backlog.add(at(9000), "again".to_owned());
-        let lost = Entry::Lost { lines: 3, cause: Cause::Blocked };
+        let lost = QueuedLine::Lost { lines: 3, cause: Cause::Blocked };
         for expected in [line("in time"), lost, line("again")] {
             let entry = begin(&mut backlog, at(9000));
             assert_eq!(entry, expected);
@@ -227,12 +227,12 @@ mod tests {
         // Each time twice as long.
         assert_eq!(backlog.next(at(10)), Next::Wait(Some(at(990))));
         let entry = begin(&mut backlog, at(1000));
-        assert_eq!(entry, Entry::Lost { lines: 2, cause: FULL });
+        assert_eq!(entry, QueuedLine::Lost { lines: 2, cause: FULL });
         backlog.add(at(1000), "c".to_owned());
         backlog.written(at(1000), entry.lines(), Err(Cause::Failed(Errno::PIPE)));
         assert_eq!(backlog.next(at(1000)), Next::Wait(Some(at(2000))));
         let entry = begin(&mut backlog, at(3000));
-        assert_eq!(entry, Entry::Lost { lines: 3, cause: Cause::Failed(Errno::PIPE) });
+        assert_eq!(entry, QueuedLine::Lost { lines: 3, cause: Cause::Failed(Errno::PIPE) });
         backlog.written(at(3000), entry.lines(), Ok(()));
         backlog.add(at(3000), "d".to_owned());
         assert_eq!(begin(&mut backlog, at(3000)), line("d"));
@@ -261,10 +261,10 @@ mod tests {
             backlog.add(at(0), half.clone());
         }
         let entry = begin(&mut backlog, at(0));
-        assert_eq!(entry, Entry::Line(half.clone()));
+        assert_eq!(entry, QueuedLine::Line(half.clone()));
         backlog.written(at(0), entry.lines(), Ok(()));
         backlog.add(at(0), half.clone());
-        let lost = Entry::Lost { lines: 1, cause: Cause::Blocked };
-        assert_eq!(backlog.entries, [Entry::Line(half.clone()), lost, Entry::Line(half)]);
+        let lost = QueuedLine::Lost { lines: 1, cause: Cause::Blocked };
+        assert_eq!(backlog.entries, [QueuedLine::Line(half.clone()), lost, QueuedLine::Line(half)]);
     }
 }

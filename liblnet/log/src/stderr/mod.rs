@@ -11,7 +11,7 @@ mod backlog;
 mod writer;
 
 use crate::LogClass;
-use backlog::Entry;
+use backlog::QueuedLine;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::fmt::Arguments;
 use std::panic::PanicHookInfo;
@@ -119,10 +119,10 @@ impl Log for Stderr {
 }
 
 /// Returns the text that is written for an entry.
-fn text_of(entry: Entry) -> String {
+fn text_of(entry: QueuedLine) -> String {
     match entry {
-        Entry::Line(line) => line,
-        Entry::Lost { lines, cause } => LOGGER.get().map_or_else(String::new, |logger| {
+        QueuedLine::Line(line) => line,
+        QueuedLine::Lost { lines, cause } => LOGGER.get().map_or_else(String::new, |logger| {
             logger.of_class(
                 LogClass::LinesLost,
                 format_args!("standard error: {lines} lines lost here ({cause}); it takes lines again"),

@@ -4,7 +4,7 @@
 //! for terminals and files, and for pipes only if no other process writes to them. O_NONBLOCK would apply to all processes
 //! that share the terminal or the pipe, and would break the program's output.
 
-use super::backlog::{Backlog, Cause, Entry, Next, WRITE_TIMEOUT};
+use super::backlog::{Backlog, Cause, Next, QueuedLine, WRITE_TIMEOUT};
 use arc_swap::ArcSwapOption;
 use lnet_os::thread::JoinHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,7 +24,7 @@ const STACK: usize = 128 * 1024;
 /// Writes lines to standard error, whichever file that is at the time.
 pub(super) struct Writer {
     /// Makes the text of an entry.
-    text_of: fn(Entry) -> String,
+    text_of: fn(QueuedLine) -> String,
     /// State shared with the writing thread. A child of `fork` makes another: it has no threads, and a lock may be held
     /// for ever.
     shared: ArcSwapOption<Shared>,
@@ -37,7 +37,7 @@ struct Shared {
     /// Signalled when there are entries to be written, or the thread is to end.
     more: Condvar,
     /// Makes the text of an entry.
-    text_of: fn(Entry) -> String,
+    text_of: fn(QueuedLine) -> String,
 }
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ struct WriterState {
 
 impl Writer {
     /// Makes a writer, whose thread begins with the first line. `text_of` makes the text of an entry.
-    pub(super) const fn new(text_of: fn(Entry) -> String) -> Self {
+    pub(super) const fn new(text_of: fn(QueuedLine) -> String) -> Self {
         Self { text_of, shared: ArcSwapOption::const_empty() }
     }
 
@@ -171,7 +171,7 @@ impl Shared {
     }
 
     /// Returns the bytes of an entry, on a new line if only a part of the last one was written (`torn`).
-    fn bytes_of(&self, entry: Entry, torn: bool) -> Vec<u8> {
+    fn bytes_of(&self, entry: QueuedLine, torn: bool) -> Vec<u8> {
         let text = (self.text_of)(entry);
         if torn { format!("\n{text}").into_bytes() } else { text.into_bytes() }
     }

@@ -17,7 +17,7 @@ use lnet_core::{Errno, Setting};
 use lnet_dlc::ranges::PING_TIMEOUT_MS;
 use lnet_dlc::request::{DistanceResponse, NodeInfo, PingResponse, Tunables};
 use lnet_dlc::{Backend, Reply, Request, RequestError, request};
-use lnet_settings::Change;
+use lnet_settings::ChangeTime;
 use std::time::Duration;
 
 /// The longest ping: its client may be gone, and must not occupy the control socket without limit.
@@ -125,7 +125,7 @@ impl Backend for Node {
 impl Node {
     /// [`Errno::Invalid`] for a setting that cannot change while the node runs.
     fn set(&self, setting: Setting, value: i64) -> Result<Reply, Errno> {
-        if setting.spec().change != Change::AnyTime {
+        if setting.spec().change != ChangeTime::AnyTime {
             return Err(Errno::Invalid);
         }
         let mut change = None;

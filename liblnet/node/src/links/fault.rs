@@ -1,6 +1,6 @@
 //! The decision whether an interface of this node works, from the machine's links. Pure.
 
-use super::host_links::Entry;
+use super::host_links::LinkAddress;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -27,12 +27,12 @@ pub(super) enum Fault<'a> {
 pub(super) fn fault_of<'a>(
     address: IpAddr,
     name: Option<&'a str>,
-    machine: &'a [Entry],
+    machine: &'a [LinkAddress],
     is_local: impl FnOnce(IpAddr) -> bool,
 ) -> Option<Fault<'a>> {
     let holders = || machine.iter().filter(|entry| entry.has(address));
     if let Some(first) = holders().next() {
-        let works = |entry: &Entry| fault_of_link(entry).is_none();
+        let works = |entry: &LinkAddress| fault_of_link(entry).is_none();
         return if holders().any(works) { None } else { fault_of_link(first) };
     }
     let Some(name) = name.filter(|name| name.parse::<IpAddr>().is_err()) else {
@@ -46,10 +46,10 @@ pub(super) fn fault_of<'a>(
     }
 }
 
-fn fault_of_link(entry: &Entry) -> Option<Fault<'_>> {
+fn fault_of_link(entry: &LinkAddress) -> Option<Fault<'_>> {
     match entry {
-        Entry { up: false, name, .. } => Some(Fault::Down(name)),
-        Entry { carrier: false, name, .. } => Some(Fault::NoCarrier(name)),
+        LinkAddress { up: false, name, .. } => Some(Fault::Down(name)),
+        LinkAddress { carrier: false, name, .. } => Some(Fault::NoCarrier(name)),
         _ => None,
     }
 }
@@ -71,8 +71,8 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    fn entry(name: &str, state: &str, address: Option<&str>) -> Entry {
-        Entry {
+    fn entry(name: &str, state: &str, address: Option<&str>) -> LinkAddress {
+        LinkAddress {
             name: name.to_owned(),
             up: state != "down",
             carrier: state == "works",

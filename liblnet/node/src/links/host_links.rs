@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// A link, or one of its addresses; a link with two addresses has three entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LinkAddress {
     /// The name of the link; in an entry with an address possibly the label of an alias (`eth0:1`).
     pub(super) name: String,
     /// Whether the link is set up.
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) prefix_len: Option<u32>,
 }
 
-impl Entry {
+impl LinkAddress {
     /// Whether the entry makes this address one of the link's.
     pub(super) fn has(&self, address: IpAddr) -> bool {
         let in_its_net = match (self.whole_net, self.address, address) {
@@ -35,8 +35,8 @@ impl Entry {
 }
 
 /// All current entries, in the network namespace of the calling thread.
-pub(super) fn entries() -> io::Result<Vec<Entry>> {
-    let entry = |name, flags: InterfaceFlags, address: Option<IpAddr>, mask: Option<IpAddr>| Entry {
+pub(super) fn entries() -> io::Result<Vec<LinkAddress>> {
+    let entry = |name, flags: InterfaceFlags, address: Option<IpAddr>, mask: Option<IpAddr>| LinkAddress {
         name,
         up: flags.contains(InterfaceFlags::IFF_UP),
         carrier: has_carrier(flags),

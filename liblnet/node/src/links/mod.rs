@@ -10,7 +10,7 @@ mod host_links;
 mod netlink;
 mod subnet;
 
-use host_links::Entry;
+use host_links::LinkAddress;
 use lnet_core::Core;
 use lnet_core::topology::Ni;
 use lnet_log::{LogClass, write_line};
@@ -136,7 +136,7 @@ pub(crate) fn misrouted_nis(core: &Core, new: Nid, own_link: Option<&'static str
 }
 
 /// The place of an interface among the host's links; `None` if it has no IPv4 address of its own.
-fn placed(ni: &Ni, machine: &[Entry]) -> Option<Placed> {
+fn placed(ni: &Ni, machine: &[LinkAddress]) -> Option<Placed> {
     let Some(IpAddr::V4(address)) = ni.config().ip_address else { return None };
     let (device, prefix_len) = link_with(address.into(), machine)?;
     Some(Placed { nid: ni.nid(), address, prefix_len: prefix_len.unwrap_or(32), device })
@@ -144,9 +144,9 @@ fn placed(ni: &Ni, machine: &[Entry]) -> Option<Placed> {
 
 /// The link that has an address itself, and the length of the address's prefix; `None` for the addresses of a whole net, such
 /// as those of the loopback.
-fn link_with(address: IpAddr, machine: &[Entry]) -> Option<(String, Option<u32>)> {
-    let has_it = |entry: &&Entry| entry.address == Some(address) && entry.whole_net.is_none();
-    let Entry { name, prefix_len, .. } = machine.iter().find(has_it)?;
+fn link_with(address: IpAddr, machine: &[LinkAddress]) -> Option<(String, Option<u32>)> {
+    let has_it = |entry: &&LinkAddress| entry.address == Some(address) && entry.whole_net.is_none();
+    let LinkAddress { name, prefix_len, .. } = machine.iter().find(has_it)?;
     // The label of an alias begins with the name of its link.
     let device = name.split_once(':').map_or(name.as_str(), |(link, _)| link).to_owned();
     Some((device, *prefix_len))

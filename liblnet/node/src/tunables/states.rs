@@ -3,7 +3,7 @@
 use super::for_each;
 use crate::start_config::StartConfig;
 use lnet_dlc::request::{SetBy, SettingState};
-use lnet_settings::{Change, NODE, Setting, Settings};
+use lnet_settings::{ChangeTime, NODE, Setting, Settings};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The settings and tunables of a running node, with the origins of their values.
@@ -30,7 +30,7 @@ impl SettingStates {
             let value = spec.values.shown(value);
             let variable = config.set_by_variables.iter().find(|(setting, _)| *setting == spec.name);
             let set_by = match (spec.change, variable) {
-                (Change::Never(_), _) => SetBy::Settings,
+                (ChangeTime::Never(_), _) => SetBy::Settings,
                 (_, Some((_, variable))) => SetBy::Environment((*variable).to_owned()),
                 (_, None) => SetBy::Default,
             };
@@ -40,7 +40,7 @@ impl SettingStates {
                 default: defaults.next().unwrap_or_else(|| value.clone()),
                 value,
                 set_by,
-                can_change: spec.change == Change::AnyTime,
+                can_change: spec.change == ChangeTime::AnyTime,
             });
         });
         Self(Mutex::new(States { at_start, on_behalf_of: SetBy::Command }))
@@ -52,7 +52,7 @@ impl SettingStates {
         let by = states.on_behalf_of.clone();
         for (other, state) in Setting::ALL.iter().zip(&mut states.at_start) {
             let changed = *other == setting || before.get(*other) != now.get(*other);
-            if changed && other.spec().change == Change::AnyTime {
+            if changed && other.spec().change == ChangeTime::AnyTime {
                 state.set_by = by.clone();
             }
         }

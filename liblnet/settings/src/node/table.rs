@@ -3,7 +3,7 @@
 use super::settings::{DiscoveryMode, MAX_HEALTH, Settings};
 use crate::access::Access;
 use crate::range::{MAX_INT, MAX_WORD};
-use crate::row::{CFunction, CFunctions, Change, GlobalKey, Refusal, Row, Spec, Variable};
+use crate::row::{CFunction, CFunctions, ChangeTime, GlobalKey, Refusal, Row, Spec, Variable};
 use crate::values::{Unit, Value, Values};
 use crate::{choice, field};
 
@@ -24,7 +24,7 @@ macro_rules! settings {
 }
 
 /// A setting of the block `global` that may change at any time.
-const GLOBAL: Spec = Spec { change: Change::AnyTime, global: Some(GlobalKey::JUDGED_BY_NODE), ..Spec::LNET };
+const GLOBAL: Spec = Spec { change: ChangeTime::AnyTime, global: Some(GlobalKey::JUDGED_BY_NODE), ..Spec::LNET };
 /// A setting that liblnetconfig checks, or that only this library has.
 const LIBRARYS: Spec = Spec { global: Some(GlobalKey::JUDGED_BY_LIBRARY), ..GLOBAL };
 /// The numbers of a C `int` from 0 on.
@@ -200,7 +200,7 @@ settings! {
             sentence: "Seconds that a driver has for one message",
             values: FROM_0,
             unit: Unit::Seconds,
-            change: Change::Never("it follows from transaction_timeout and retry_count; set those"),
+            change: ChangeTime::Never("it follows from transaction_timeout and retry_count; set those"),
             c: Some(CFunctions {
                 set: None,
                 show: CFunction {

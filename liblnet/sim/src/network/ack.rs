@@ -102,8 +102,10 @@ impl Network {
     /// Whether the first message of a connection can arrive now; if not, the message waits for the network to heal.
     pub(super) fn is_passable(&mut self, key: LinkKey) -> bool {
         let (Some(from), Some(to)) = (self.interface(key.from), self.interface(key.to)) else { return false };
-        let (from, to) =
-            (End { node: Some(key.from.node), nid: from.nid }, End { node: Some(key.to.node), nid: to.nid });
+        let (from, to) = (
+            PathEnd { node: Some(key.from.node), nid: from.nid },
+            PathEnd { node: Some(key.to.node), nid: to.nid },
+        );
         let in_the_air = key.lane >= LATE_LANE;
         let forth = self.faults.is_open(from, to);
         let back = forth && self.faults.is_open(to, from);
@@ -165,7 +167,7 @@ impl Network {
     /// Delivers an ACK to the sender, unless the path back is cut.
     pub(crate) fn take_ack(&mut self, number: u64) -> Option<Finished> {
         let (from, peer) = self.unfinished.get(&number).map(|it| (it.from, it.peer))?;
-        let ends = self.interface(from).map(|it| End { node: Some(from.node), nid: it.nid });
+        let ends = self.interface(from).map(|it| PathEnd { node: Some(from.node), nid: it.nid });
         let open = ends.is_some_and(|here| self.faults.is_open(self.end_of(peer), here));
         let unfinished = self.unfinished.get_mut(&number)?;
         unfinished.owed = !open;

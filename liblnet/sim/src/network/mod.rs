@@ -23,7 +23,7 @@ use crate::counts::Counts;
 use crate::digest::{Digest, Purpose};
 use crate::down_rev;
 use crate::events::{EventQueue, SimEvent};
-use crate::faults::{End, FaultPoint, Faults};
+use crate::faults::{FaultPoint, Faults, PathEnd};
 use crate::link::{InterfaceId, LinkKey};
 use crate::match_bits::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, TraceEvent};

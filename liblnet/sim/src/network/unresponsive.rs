@@ -234,19 +234,20 @@ impl Network {
 
 /// Paths.
 impl Network {
-    pub(crate) fn end_of(&self, nid: Nid) -> End {
-        End { node: self.owner(nid), nid }
+    pub(crate) fn end_of(&self, nid: Nid) -> PathEnd {
+        PathEnd { node: self.owner(nid), nid }
     }
 
     pub(super) fn is_open_from(&self, from: InterfaceId, to: InterfaceId) -> bool {
-        let end =
-            |place| self.interface(place).map(|it: &Interface| End { node: Some(place.node), nid: it.nid });
+        let end = |place| {
+            self.interface(place).map(|it: &Interface| PathEnd { node: Some(place.node), nid: it.nid })
+        };
         end(from).zip(end(to)).is_some_and(|(from, to)| self.faults.is_open(from, to))
     }
 
     pub(super) fn is_open_both_ways(&self, from: InterfaceId, peer: Nid) -> bool {
         let Some(nid) = self.interface(from).map(|it| it.nid) else { return false };
-        let (here, there) = (End { node: Some(from.node), nid }, self.end_of(peer));
+        let (here, there) = (PathEnd { node: Some(from.node), nid }, self.end_of(peer));
         self.faults.is_open(here, there) && self.faults.is_open(there, here)
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::logged::{listen, take};
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 
 /// Fails if messages circulate between the two routers until they hold all credits, so that no other message passes.
 #[test]
@@ -41,7 +41,7 @@ fn messages_that_two_routers_send_to_each_other_are_dropped_and_do_not_stop_othe
     }
     let dropped = |router| {
         let nets = world.core(router).unwrap().nets();
-        nets.nis().map(|ni| ni.counters().read(Outcome::Dropped).messages()).sum::<u64>()
+        nets.nis().map(|ni| ni.counters().read(MessageOutcome::Dropped).messages()).sum::<u64>()
     };
     assert!(dropped(ROUTERS[0]) >= lost.len() as u64);
     let said = take();

@@ -2,7 +2,7 @@
 //! Multi-Rail among nodes of versions without it.
 
 use super::*;
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 
 /// The version of a node, which has Multi-Rail or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Site {
         let core = self.world.core(node).expect("a node that runs");
         let nets = core.nets();
         let nis = nets.nis().filter(|ni| !ni.nid().is_loopback());
-        nis.filter(|ni| ni.counters().read(Outcome::Received).messages() > 20).count()
+        nis.filter(|ni| ni.counters().read(MessageOutcome::Received).messages() > 20).count()
     }
 
     /// Checks that the ends know each other's properties, and use their interfaces.

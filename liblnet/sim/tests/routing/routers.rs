@@ -2,7 +2,7 @@
 
 use super::*;
 use lnet_core::policy::{Action, Rule};
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 
 #[test]
 fn operations_pass_a_router_both_ways() {
@@ -188,7 +188,7 @@ fn a_gateway_is_checked_on_each_net_that_it_shares_with_the_client() {
     let received = |world: &World| {
         let core = world.core(client).unwrap();
         let peer_ni = core.peer_nis().into_iter().find(|its| its.nid() == gateway[2]).unwrap();
-        peer_ni.counters().read(Outcome::Received).messages()
+        peer_ni.counters().read(MessageOutcome::Received).messages()
     };
     let before = received(&world);
     pass(&mut world, 50.0);

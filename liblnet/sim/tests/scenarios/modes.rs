@@ -1,7 +1,7 @@
 //! DISC-6 to DISC-8, DISC-18, DISC-19, DISC-21: nodes that do not discover, are of older versions, or change their mode.
 
 use super::*;
-use lnet_core::stats::Outcome;
+use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::PeerNi;
 use lnet_sim::Purpose;
 use lnet_wire::ping_info::Features;
@@ -166,7 +166,7 @@ fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid()
             let cost = world.counts().between(A, B);
             world.expect((cost.pings, cost.pushes) == (1, 0), || format!("{cost:?}"));
             // The ping may have come from another NID.
-            let asked = |peer_ni: &Arc<PeerNi>| peer_ni.counters().read(Outcome::Received).put > 0;
+            let asked = |peer_ni: &Arc<PeerNi>| peer_ni.counters().read(MessageOutcome::Received).put > 0;
             let sources =
                 world.core(B).map_or(0, |core| core.peer_nis().iter().filter(|it| asked(it)).count());
             world.expect(sources == 1, || format!("B was used from {sources} NIDs"));

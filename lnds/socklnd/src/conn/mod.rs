@@ -154,7 +154,7 @@ struct Progress {
 }
 
 /// An established connection that carries messages. Before the handshake has succeeded there is none; while it is open it has
-/// a queue of messages, see [`SendSide`]; see [`Phase`] for its end.
+/// a queue of messages, see [`SendSide`]; see [`ConnPhase`] for its end.
 pub(crate) struct Connection {
     pub(crate) id: u64,
     pub(crate) terms: Terms,
@@ -191,7 +191,7 @@ pub(crate) struct Connection {
 /// The phase of a connection's life. Phases only advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Phase {
+pub(crate) enum ConnPhase {
     Open = 0,
     /// The peer has ended its connections: bytes that it sent before are still received, but nothing is sent.
     Draining = 1,
@@ -230,7 +230,7 @@ impl Connection {
             watch_list: Arc::clone(watch_list),
             deferred_bytes: Arc::clone(deferred_bytes),
             token: OnceLock::new(),
-            phase: AtomicU8::new(Phase::Open as u8),
+            phase: AtomicU8::new(ConnPhase::Open as u8),
             stream_ended: AtomicBool::new(false),
             tx: Mutex::new(SendSide::new(conn_seq)),
             unsent: AtomicUsize::new(0),
@@ -268,18 +268,18 @@ impl Connection {
         self.terms.node.as_ref().map(|node| node.origin(id))
     }
 
-    pub(crate) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> ConnPhase {
         match self.phase.load(Ordering::Acquire) {
-            0 => Phase::Open,
-            1 => Phase::Draining,
-            _ => Phase::Closed,
+            0 => ConnPhase::Open,
+            1 => ConnPhase::Draining,
+            _ => ConnPhase::Closed,
         }
     }
 
     /// Stops sending: the peer has ended its connections, or is about to. Bytes in flight to this node are still received. Queued
     /// messages are returned with `conn_error`; delivery ACKs may still come. Returns the number of returned messages.
     pub(crate) fn drain(self: &Arc<Self>, conn_error: ConnError) -> usize {
-        if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
+        if self.phase.fetch_max(ConnPhase::Draining as u8, Ordering::AcqRel) < ConnPhase::Draining as u8 {
             let unsent = self.stop_sending(conn_error);
             // The peer may have opened this one since: it must not wait here for responses, and refuse our connects. An
             // error means that it has ended it.
@@ -292,8 +292,8 @@ impl Connection {
     /// Closes the connection. Queued messages are returned with `conn_error`, a message that has arrived in part with EIO.
     /// A thread that is working on the connection at this moment returns its messages when it has finished.
     pub(crate) fn close(self: &Arc<Self>, conn_error: ConnError) {
-        let before = self.phase.fetch_max(Phase::Closed as u8, Ordering::AcqRel);
-        if before == Phase::Closed as u8 {
+        let before = self.phase.fetch_max(ConnPhase::Closed as u8, Ordering::AcqRel);
+        if before == ConnPhase::Closed as u8 {
             return;
         }
         if conn_error.is_abort() {
@@ -301,7 +301,7 @@ impl Connection {
             let _ = self.socket.set_linger(Some(Duration::ZERO));
         }
         // First, so that a thread that writes at this moment reports this error, not the system's.
-        if before == Phase::Open as u8 {
+        if before == ConnPhase::Open as u8 {
             self.stop_sending(conn_error);
         }
         self.fail_unacked(conn_error);
@@ -334,7 +334,7 @@ impl Connection {
     /// Checks whether the connection is closed and no thread is working on it any more; then its owner may drop it. The
     /// end of the NI waits for that.
     fn note_quiet(&self) {
-        if self.phase() == Phase::Closed {
+        if self.phase() == ConnPhase::Closed {
             if self.is_quiet() {
                 self.owner.forget_connection(self.id);
             }
@@ -408,7 +408,7 @@ impl scheduler::Pollable for Connection {
     }
 
     fn is_closed(&self) -> bool {
-        self.phase() == Phase::Closed
+        self.phase() == ConnPhase::Closed
     }
 }
 

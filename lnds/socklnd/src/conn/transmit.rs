@@ -14,7 +14,7 @@ use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnd_common::message_id::MessageId;
-use lnd_common::unacked::Written as AfterWrite;
+use lnd_common::unacked::AfterWrite;
 use lnet_core::message::TakenCredits;
 use lnet_core::{Confirmation, Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use std::io::ErrorKind;
@@ -27,7 +27,7 @@ const BATCH: usize = 16;
 /// Number of system calls for other threads' messages after which a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
 
-enum Written {
+enum WriteResult {
     All,
     /// The batch has more runs of memory than one system call takes.
     More,
@@ -67,16 +67,16 @@ impl Connection {
             }
         }
         match self.write(std::slice::from_mut(&mut out)) {
-            Written::All => self.wrote_one(out),
-            Written::More => {
+            WriteResult::All => self.wrote_one(out),
+            WriteResult::More => {
                 self.drain_queue(Some(out), false);
                 Transmitted::Kept
             }
-            Written::SocketFull => {
+            WriteResult::SocketFull => {
                 self.drain_queue(Some(out), true);
                 Transmitted::Kept
             }
-            Written::Failed(conn_error) => {
+            WriteResult::Failed(conn_error) => {
                 self.writing_failed(conn_error);
                 self.end_writing();
                 let failure = self.failure(&out, conn_error);
@@ -262,9 +262,9 @@ impl Connection {
                 NextBatch::EndedMessages(batch, conn_error) => return self.give_up(batch, conn_error, ended),
             };
             match self.write(&mut batch) {
-                Written::All | Written::More => full = false,
-                Written::SocketFull => full = true,
-                Written::Failed(conn_error) => {
+                WriteResult::All | WriteResult::More => full = false,
+                WriteResult::SocketFull => full = true,
+                WriteResult::Failed(conn_error) => {
                     self.writing_failed(conn_error);
                     return self.give_up(batch, conn_error, ended);
                 }
@@ -291,7 +291,7 @@ impl Connection {
     }
 
     /// Writes one batch with one system call.
-    fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> Written {
+    fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> WriteResult {
         batch.iter_mut().for_each(Outgoing::seal);
         match send(self.fd(), batch) {
             Ok((sent, full)) => {
@@ -304,13 +304,13 @@ impl Connection {
                     left -= n;
                 }
                 match (full, batch.iter().all(|out| out.left() == 0)) {
-                    (_, true) => Written::All,
-                    (true, false) => Written::SocketFull,
-                    (false, false) => Written::More,
+                    (_, true) => WriteResult::All,
+                    (true, false) => WriteResult::SocketFull,
+                    (false, false) => WriteResult::More,
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Written::SocketFull,
-            Err(error) => Written::Failed(self.why_writing_failed(Errno::from(&error))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => WriteResult::SocketFull,
+            Err(error) => WriteResult::Failed(self.why_writing_failed(Errno::from(&error))),
         }
     }
 

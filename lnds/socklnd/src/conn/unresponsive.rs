@@ -1,7 +1,7 @@
 //! Checks of connections with something under way, which detect a peer that becomes unresponsive.
 
 use crate::conn::watch::{CHECK_INTERVAL, Liveness, Watch};
-use crate::conn::{Connection, Phase};
+use crate::conn::{ConnPhase, Connection};
 use crate::decide::unresponsive::{Finding, TcpState, assess, is_lost_by_peer, is_response_late};
 use crate::scheduler::Pollable;
 use crate::sync::lock;
@@ -28,7 +28,7 @@ impl Connection {
     /// Checks the connection. Returns whether it is to be checked again, and the result. The peer may be unresponsive for
     /// `limit`.
     pub(crate) fn check(&self, now: Time, limit: Duration) -> (bool, Option<Liveness>) {
-        if self.phase() != Phase::Open || limit.is_zero() {
+        if self.phase() != ConnPhase::Open || limit.is_zero() {
             return (false, None);
         }
         let watch = self.update_watch(now);

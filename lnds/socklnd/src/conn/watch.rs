@@ -3,7 +3,7 @@
 //! A connection is in the list from a write on until all that was written has been acknowledged. A connection with nothing
 //! under way needs no watch.
 
-use crate::conn::{Connection, Phase};
+use crate::conn::{ConnPhase, Connection};
 use crate::decide::unresponsive::TcpState;
 use crate::sync::lock;
 use crate::wake::Wake;
@@ -90,12 +90,12 @@ impl Connection {
         // A peer that sends or takes a byte now and then uses the memory of others.
         let too_slow = |since| now.since(since) >= timeout * SLOWEST;
         match self.phase() {
-            Phase::Open => {
+            ConnPhase::Open => {
                 watch.arriving.0 != 0 && (late(watch.received) || too_slow(watch.arriving.1))
                     || self.has_unsent() && (late(watch.progressed) || too_slow(watch.leaving.1))
             }
-            Phase::Draining => late(watch.received),
-            Phase::Closed => false,
+            ConnPhase::Draining => late(watch.received),
+            ConnPhase::Closed => false,
         }
     }
 
@@ -127,7 +127,7 @@ impl Connection {
     /// Whether nothing has moved since the last scan, and nothing is waiting to.
     pub(crate) fn is_idle(&self, now: Time) -> bool {
         let watch = *lock(&self.watch);
-        self.phase() == Phase::Open
+        self.phase() == ConnPhase::Open
             && watch.received < now
             && watch.arriving.0 == 0
             && !self.has_unsent()

@@ -1,7 +1,7 @@
 //! Active connects: from a waiting message to a connection.
 
 use super::Connd;
-use super::entry::{Active, Entry};
+use super::entry::{Active, Handshake};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::ConnError;
@@ -74,7 +74,7 @@ impl Connd {
             deadline: now + ATTEMPT.min(ni.sock_timeout()),
             next_check: now + MIN_LATE,
         };
-        if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
+        if self.watch(Handshake::Active(active), epoll::EventFlags::OUT).is_none() {
             self.connect_failed(peer, Errno::NoMemory, "its socket cannot be polled");
         }
     }
@@ -85,7 +85,7 @@ impl Connd {
         let ip = peer.ip();
         ip != peer.ni.local.nid.ip()
             && self.entries.iter().any(|(_, entry)| match entry {
-                Entry::Passive(passive) => {
+                Handshake::Passive(passive) => {
                     passive.machine.target() == Some(peer.ni.local.nid)
                         && passive.source.ip().to_canonical() == ip
                         && now.since(passive.since) < POSTPONED
@@ -96,7 +96,7 @@ impl Connd {
 
     /// Continues a connect whose socket is writable or readable.
     pub(super) fn continue_connect(&mut self, key: usize) {
-        let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
+        let Some(Handshake::Active(active)) = self.entries.get_mut(key) else { return };
         if let Some(opening) = active.opening.take() {
             let sent = match active.socket.take_error() {
                 Ok(None) => send_handshake(active.socket.as_fd(), &opening),
@@ -122,7 +122,7 @@ impl Connd {
 
     fn read_response(&mut self, key: usize) {
         let step = loop {
-            let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
+            let Some(Handshake::Active(active)) = self.entries.get_mut(key) else { return };
             let mut buffer = [0; 128];
             let wants = active.machine.wants().min(buffer.len());
             let bytes = match (&active.socket).read(&mut buffer[..wants]) {
@@ -139,7 +139,7 @@ impl Connd {
                 step => break step,
             }
         };
-        let Some(Entry::Active(active)) = self.forget(key) else { return };
+        let Some(Handshake::Active(active)) = self.forget(key) else { return };
         self.answered(active, step);
     }
 
@@ -199,7 +199,7 @@ impl Connd {
 
     /// Handles a connect that the peer closed before its response.
     fn hung_up(&mut self, key: usize, errno: Errno) {
-        let Some(Entry::Active(active)) = self.forget(key) else { return };
+        let Some(Handshake::Active(active)) = self.forget(key) else { return };
         let Active { peer, privileged, .. } = active;
         if privileged {
             return self.connect_failed(&peer, errno, "it closed the connection instead of answering");
@@ -215,7 +215,7 @@ impl Connd {
 
     /// Handles a connect that has taken too long.
     pub(super) fn connect_timed_out(&mut self, key: usize) {
-        let Some(Entry::Active(Active { peer, opening, .. })) = self.forget(key) else { return };
+        let Some(Handshake::Active(Active { peer, opening, .. })) = self.forget(key) else { return };
         if opening.is_none() {
             return self.connect_failed(&peer, Errno::TimedOut, "timed out");
         }
@@ -228,7 +228,7 @@ impl Connd {
     /// Checks a connect that has been without a response for a while: the messages that wait for it may have another path.
     pub(super) fn check_connect(&mut self, key: usize, now: Time) {
         let limit = self.unresponsive_limit(now);
-        let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
+        let Some(Handshake::Active(active)) = self.entries.get_mut(key) else { return };
         active.next_check = now + CHECK_INTERVAL;
         let since = now.since(active.since);
         let (late, is_unresponsive) = match tcp::state(active.socket.as_fd()) {
@@ -263,7 +263,8 @@ impl Connd {
 
     /// Gives up the connects to a peer.
     pub(super) fn abandon(&mut self, peer: &Arc<Peer>) {
-        let to_it = |entry: &Entry| matches!(entry, Entry::Active(active) if Arc::ptr_eq(&active.peer, peer));
+        let to_it =
+            |entry: &Handshake| matches!(entry, Handshake::Active(active) if Arc::ptr_eq(&active.peer, peer));
         let keys: Vec<usize> =
             self.entries.iter().filter(|(_, entry)| to_it(entry)).map(|(key, _)| key).collect();
         if !keys.is_empty() {
@@ -275,7 +276,7 @@ impl Connd {
     }
 
     fn give_up_connect(&mut self, key: usize, errno: Errno, why: &str) {
-        if let Some(Entry::Active(active)) = self.forget(key) {
+        if let Some(Handshake::Active(active)) = self.forget(key) {
             self.connect_failed(&active.peer, errno, why);
         }
     }

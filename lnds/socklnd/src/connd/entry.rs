@@ -9,7 +9,7 @@ use socket2::Socket;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-pub(super) enum Entry {
+pub(super) enum Handshake {
     Listener(Socket, SocketAddr),
     Passive(Passive),
     Active(Active),
@@ -40,7 +40,7 @@ pub(super) struct Active {
     pub(super) next_check: Time,
 }
 
-impl Entry {
+impl Handshake {
     pub(super) const fn socket(&self) -> &Socket {
         match self {
             Self::Listener(socket, _) => socket,

@@ -17,7 +17,7 @@ use crate::remote_nodes::RemoteNodes;
 use crate::shared::Shared;
 use crate::wake::WAKE;
 use commands::{Command, Commands};
-use entry::Entry;
+use entry::Handshake;
 use lnd_common::connect_schedule::Next;
 use lnet_core::Time;
 use lnet_log::LogClass;
@@ -46,7 +46,7 @@ pub(crate) struct Connd {
     commands: Arc<Commands>,
     nis: Arc<NiTable>,
     nodes: Arc<RemoteNodes>,
-    entries: Slab<Entry>,
+    entries: Slab<Handshake>,
     /// Planned connects, in no order: there are few.
     planned: Vec<(Time, Arc<Peer>)>,
     next_scan: Time,
@@ -120,7 +120,7 @@ impl Connd {
                 Some(Command::Connect(peer)) => self.connect(&peer),
                 Some(Command::Abandon(peer)) => self.abandon(&peer),
                 Some(Command::Listen(socket, address)) => {
-                    self.watch(Entry::Listener(socket, address), epoll::EventFlags::IN);
+                    self.watch(Handshake::Listener(socket, address), epoll::EventFlags::IN);
                 }
                 Some(Command::Remove(nid, removed)) => {
                     self.remove_ni(nid);
@@ -132,22 +132,22 @@ impl Connd {
 
     fn on_event(&mut self, key: usize) {
         match self.entries.get(key) {
-            Some(Entry::Listener(..)) => self.accept_all(key),
-            Some(Entry::Passive(_)) => self.read_passive(key),
-            Some(Entry::Active(_)) => self.continue_connect(key),
+            Some(Handshake::Listener(..)) => self.accept_all(key),
+            Some(Handshake::Passive(_)) => self.read_passive(key),
+            Some(Handshake::Active(_)) => self.continue_connect(key),
             // Dropped by an event before this one.
             None => {}
         }
     }
 
     fn on_time(&mut self, now: Time) {
-        let late = |entry: &Entry| entry.deadline().is_some_and(|deadline| deadline <= now);
+        let late = |entry: &Handshake| entry.deadline().is_some_and(|deadline| deadline <= now);
         let keys: Vec<usize> =
             self.entries.iter().filter(|(_, entry)| late(entry)).map(|(key, _)| key).collect();
         for key in keys {
             match self.entries.get(key) {
-                Some(Entry::Active(active)) if active.deadline > now => self.check_connect(key, now),
-                Some(Entry::Active(_)) => self.connect_timed_out(key),
+                Some(Handshake::Active(active)) if active.deadline > now => self.check_connect(key, now),
+                Some(Handshake::Active(_)) => self.connect_timed_out(key),
                 _ => self.handshake_timed_out(key),
             }
         }
@@ -209,12 +209,12 @@ impl Connd {
         // A listener is not polled after an error until now.
         for (key, entry) in &self.entries {
             match entry {
-                Entry::Listener(socket, _) => {
+                Handshake::Listener(socket, _) => {
                     let data = epoll::EventData::new_u64(key as u64);
                     // If that fails, the next scan tries again.
                     let _ = epoll::modify(&self.commands.epoll, socket, data, epoll::EventFlags::IN);
                 }
-                Entry::Passive(_) | Entry::Active(_) => is_idle = false,
+                Handshake::Passive(_) | Handshake::Active(_) => is_idle = false,
             }
         }
         is_idle
@@ -236,8 +236,8 @@ impl Connd {
         use crate::decide::identity::IpNid;
         let address = SocketAddr::new(nid.ip(), self.shared.config.accept_port);
         let is_last = self.commands.stop_listening(address);
-        let of_this = |entry: &Entry| match entry {
-            Entry::Listener(_, listening) => is_last && *listening == address,
+        let of_this = |entry: &Handshake| match entry {
+            Handshake::Listener(_, listening) => is_last && *listening == address,
             // A handshake whose NI is not known yet can be for no other NI on this address.
             entry => entry.is_of(nid) || is_last && entry.is_inbound_at(address.ip()),
         };
@@ -259,10 +259,10 @@ impl Connd {
     }
 
     /// Adds a socket to the epoll set. `None`: the system does not poll it, and it is closed.
-    fn watch(&mut self, entry: Entry, flags: epoll::EventFlags) -> Option<usize> {
+    fn watch(&mut self, entry: Handshake, flags: epoll::EventFlags) -> Option<usize> {
         let key = self.entries.insert(entry);
         let data = epoll::EventData::new_u64(key as u64);
-        let added = match self.entries.get(key).map(Entry::socket) {
+        let added = match self.entries.get(key).map(Handshake::socket) {
             Some(socket) => epoll::add(&self.commands.epoll, socket, data, flags),
             None => Ok(()),
         };
@@ -280,7 +280,7 @@ impl Connd {
 
     /// Removes a socket. The kernel forgets a socket that is closed; one that stays open must be removed from
     /// the epoll set, too.
-    fn forget(&mut self, key: usize) -> Option<Entry> {
+    fn forget(&mut self, key: usize) -> Option<Handshake> {
         let entry = self.entries.try_remove(key)?;
         // The socket is not in the set if adding it failed.
         let _ = epoll::delete(&self.commands.epoll, entry.socket());

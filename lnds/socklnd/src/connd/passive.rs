@@ -1,7 +1,7 @@
 //! Inbound connections: from the listener to a connection.
 
 use super::Connd;
-use super::entry::{Entry, Passive};
+use super::entry::{Handshake, Passive};
 use crate::conn::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
 use crate::decide::cause::ConnError;
@@ -33,7 +33,7 @@ impl Connd {
     /// Accepts the waiting connections.
     pub(super) fn accept_all(&mut self, key: usize) {
         for _ in 0..ACCEPTS {
-            let Some(Entry::Listener(listener, address)) = self.entries.get(key) else { return };
+            let Some(Handshake::Listener(listener, address)) = self.entries.get(key) else { return };
             match sockets::accept(listener) {
                 Ok(None) => return,
                 Ok(Some((socket, source))) => self.accept_inbound(socket, source),
@@ -85,7 +85,7 @@ impl Connd {
         let since = self.shared.now();
         let deadline = since + self.shared.config.accept_timeout;
         let machine = handshake::Passive::new();
-        let entry = Entry::Passive(Passive { socket, source, permit, machine, since, deadline });
+        let entry = Handshake::Passive(Passive { socket, source, permit, machine, since, deadline });
         if let Some(key) = self.watch(entry, epoll::EventFlags::IN) {
             // The first bytes are often there already.
             self.read_passive(key);
@@ -95,13 +95,13 @@ impl Connd {
     /// Drops the handshake with `address` that has taken longest.
     fn drop_oldest_inbound(&mut self, address: IpAddr) {
         let inbound = self.entries.iter().filter_map(|(key, entry)| match entry {
-            Entry::Passive(passive) if passive.source.ip().to_canonical() == address => {
+            Handshake::Passive(passive) if passive.source.ip().to_canonical() == address => {
                 Some((passive.since, key))
             }
             _ => None,
         });
         if let Some((_, key)) = inbound.min()
-            && let Some(Entry::Passive(passive)) = self.forget(key)
+            && let Some(Handshake::Passive(passive)) = self.forget(key)
         {
             self.count_for(&passive.socket, |ni| ni.counts.handshakes_dropped.add());
         }
@@ -110,7 +110,7 @@ impl Connd {
     /// Reads what a connecting peer has sent, and sends the response.
     pub(super) fn read_passive(&mut self, key: usize) {
         let step = loop {
-            let Some(Entry::Passive(passive)) = self.entries.get_mut(key) else { return };
+            let Some(Handshake::Passive(passive)) = self.entries.get_mut(key) else { return };
             let mut buffer = [0; 128];
             let wants = passive.machine.wants().min(buffer.len());
             let bytes = match (&passive.socket).read(&mut buffer[..wants]) {
@@ -135,7 +135,7 @@ impl Connd {
                 step => break step,
             }
         };
-        let Some(Entry::Passive(passive)) = self.forget(key) else { return };
+        let Some(Handshake::Passive(passive)) = self.forget(key) else { return };
         match step {
             PassiveStep::More => {}
             PassiveStep::RefuseRequest => {
@@ -219,7 +219,7 @@ impl Connd {
 
     /// Ends a handshake that was too slow.
     pub(super) fn handshake_timed_out(&mut self, key: usize) {
-        if let Some(Entry::Passive(Passive { socket, source, .. })) = self.forget(key) {
+        if let Some(Handshake::Passive(Passive { socket, source, .. })) = self.forget(key) {
             log::debug!("{source}: handshake timed out; closing the connection");
             self.count_for(&socket, |ni| ni.counts.handshakes_timed_out.add());
         }

@@ -32,7 +32,7 @@ pub(crate) struct Rpc {
     session: Arc<Session>,
     request: Request,
     purpose: Purpose,
-    phase: Phase,
+    phase: RpcPhase,
     began: Time,
     xid: Xid,
     bits: Option<BulkBits>,
@@ -50,7 +50,7 @@ pub(crate) struct Rpc {
     early_replies: u32,
 }
 
-enum Phase {
+enum RpcPhase {
     /// `RQ_PHASE_NEW`: waits for a connection or a slot, or until then.
     New(Option<Time>),
     /// `RQ_PHASE_RPC`: sent, and waits for the reply.
@@ -94,7 +94,8 @@ impl Rpc {
             std::iter::once(Body::LEN as u32).chain(request.reply_lengths.iter().copied()).collect();
         let reply_len = size_of_message(&lengths);
         let is_valid = reply_len.is_some() && request.bulk_md_count().is_ok();
-        let phase = if is_valid { Phase::New(None) } else { Phase::Complete(Some(Err(Errno::Invalid))) };
+        let phase =
+            if is_valid { RpcPhase::New(None) } else { RpcPhase::Complete(Some(Err(Errno::Invalid))) };
         Self {
             node: Arc::clone(node),
             session: Arc::clone(session),
@@ -115,13 +116,13 @@ impl Rpc {
     }
 
     pub(crate) const fn is_complete(&self) -> bool {
-        matches!(self.phase, Phase::Complete(_))
+        matches!(self.phase, RpcPhase::Complete(_))
     }
 
     /// The result, once.
     pub(crate) fn take_result(&mut self) -> Option<Result<Reply, Errno>> {
         match &mut self.phase {
-            Phase::Complete(result) => result.take(),
+            RpcPhase::Complete(result) => result.take(),
             _ => None,
         }
     }
@@ -132,26 +133,26 @@ impl Rpc {
 
     /// Aborts the request for its caller: it completes with [`Errno::Interrupted`] when its memory is no longer used.
     pub(crate) fn abort(&mut self) {
-        let phase = std::mem::replace(&mut self.phase, Phase::Complete(None));
+        let phase = std::mem::replace(&mut self.phase, RpcPhase::Complete(None));
         self.phase = match phase {
-            Phase::New(_) => Phase::Complete(Some(Err(Errno::Interrupted))),
-            Phase::Rpc(sent) | Phase::UnregRpc(sent, _) | Phase::Bulk(sent, _) => {
+            RpcPhase::New(_) => RpcPhase::Complete(Some(Err(Errno::Interrupted))),
+            RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) => {
                 self.unregister(sent, UnregisterReason::Fail(Errno::Interrupted))
             }
-            Phase::Complete(result) => Phase::Complete(result),
+            RpcPhase::Complete(result) => RpcPhase::Complete(result),
         };
     }
 
     /// Takes as many steps as are possible now; returns when to call it again if the request is not woken before.
     pub(crate) fn poll(&mut self, waker: &Waker, now: Time) -> Option<Time> {
         loop {
-            let phase = std::mem::replace(&mut self.phase, Phase::Complete(None));
+            let phase = std::mem::replace(&mut self.phase, RpcPhase::Complete(None));
             let (phase, next) = match phase {
-                Phase::New(until) => self.in_new(until, waker, now),
-                Phase::Rpc(sent) => self.in_rpc(sent, now),
-                Phase::UnregRpc(sent, reason) => self.in_unreg_rpc(sent, reason, now),
-                Phase::Bulk(sent, reply) => self.in_bulk(sent, reply, now),
-                Phase::Complete(result) => (Phase::Complete(result), Next::Wait(None)),
+                RpcPhase::New(until) => self.in_new(until, waker, now),
+                RpcPhase::Rpc(sent) => self.in_rpc(sent, now),
+                RpcPhase::UnregRpc(sent, reason) => self.in_unreg_rpc(sent, reason, now),
+                RpcPhase::Bulk(sent, reply) => self.in_bulk(sent, reply, now),
+                RpcPhase::Complete(result) => (RpcPhase::Complete(result), Next::Wait(None)),
             };
             self.phase = phase;
             if let Next::Wait(until) = next {
@@ -163,8 +164,8 @@ impl Rpc {
         }
     }
 
-    const fn complete(result: Result<Reply, Errno>) -> (Phase, Next) {
-        (Phase::Complete(Some(result)), Next::Wait(None))
+    const fn complete(result: Result<Reply, Errno>) -> (RpcPhase, Next) {
+        (RpcPhase::Complete(Some(result)), Next::Wait(None))
     }
 
     fn limit(&self) -> Option<Time> {
@@ -175,14 +176,14 @@ impl Rpc {
         timeout_errno(self.request.at_most_once, self.sent_to.is_some())
     }
 
-    fn in_new(&mut self, until: Option<Time>, waker: &Waker, now: Time) -> (Phase, Next) {
+    fn in_new(&mut self, until: Option<Time>, waker: &Waker, now: Time) -> (RpcPhase, Next) {
         let limit = self.limit();
         if limit.is_some_and(|limit| limit <= now) {
             return Self::complete(Err(self.timeout_errno()));
         }
         if let Some(until) = until.filter(|until| *until > now) {
             let at = limit.map_or(until, |limit| limit.min(until));
-            return (Phase::New(Some(until)), Next::Wait(Some(at)));
+            return (RpcPhase::New(Some(until)), Next::Wait(Some(at)));
         }
         let connection = match self.purpose {
             Purpose::Connect { connection, .. } => connection,
@@ -190,7 +191,7 @@ impl Rpc {
                 SendPermission::Send(connection) => connection,
                 SendPermission::Closed => return Self::complete(Err(Errno::Shutdown)),
                 SendPermission::Wait if self.request.no_delay => return Self::complete(Err(Errno::Again)),
-                SendPermission::Wait => return (Phase::New(None), Next::Wait(limit)),
+                SendPermission::Wait => return (RpcPhase::New(None), Next::Wait(limit)),
             },
         };
         if self.request.at_most_once {
@@ -201,11 +202,11 @@ impl Rpc {
                 self.tag = self.session.acquire_slot(waker);
             }
             if self.tag.is_none() {
-                return (Phase::New(None), Next::Wait(limit));
+                return (RpcPhase::New(None), Next::Wait(limit));
             }
         }
         match self.send(connection, waker, now) {
-            Ok(sent) => (Phase::Rpc(sent), Next::Step),
+            Ok(sent) => (RpcPhase::Rpc(sent), Next::Step),
             Err(Errno::Stale) => Self::complete(Err(Errno::Stale)),
             Err(errno) => {
                 self.log_debug("cannot be sent", errno);
@@ -214,7 +215,7 @@ impl Rpc {
         }
     }
 
-    fn in_rpc(&mut self, mut sent: Sent, now: Time) -> (Phase, Next) {
+    fn in_rpc(&mut self, mut sent: Sent, now: Time) -> (RpcPhase, Next) {
         let status = sent.transmission.status();
         if let Some(early) = &status.early_reply {
             self.early_replies = self.early_replies.max(status.early_replies);
@@ -232,7 +233,7 @@ impl Rpc {
             timeout_errno: self.timeout_errno(),
         };
         match in_rpc_phase(&facts, now) {
-            Ok(until) => (Phase::Rpc(sent), Next::Wait(Some(until))),
+            Ok(until) => (RpcPhase::Rpc(sent), Next::Wait(Some(until))),
             Err(reason) => {
                 if reason == UnregisterReason::NoReply {
                     self.log_debug("no reply", status.failed.unwrap_or(Errno::TimedOut));
@@ -243,18 +244,18 @@ impl Rpc {
     }
 
     /// Unlinks the descriptors. Those of bulk data stay if there is a reply.
-    fn unregister(&self, sent: Sent, reason: UnregisterReason) -> Phase {
+    fn unregister(&self, sent: Sent, reason: UnregisterReason) -> RpcPhase {
         sent.transmission.unlink_reply(&self.node);
         if reason != UnregisterReason::Replied {
             sent.transmission.unlink_bulk(&self.node);
         }
-        Phase::UnregRpc(sent, reason)
+        RpcPhase::UnregRpc(sent, reason)
     }
 
-    fn in_unreg_rpc(&mut self, sent: Sent, reason: UnregisterReason, now: Time) -> (Phase, Next) {
+    fn in_unreg_rpc(&mut self, sent: Sent, reason: UnregisterReason, now: Time) -> (RpcPhase, Next) {
         let status = sent.transmission.status();
         if status.reply_md_is_live || reason != UnregisterReason::Replied && status.live_bulk_mds > 0 {
-            return (Phase::UnregRpc(sent, reason), Next::Wait(None));
+            return (RpcPhase::UnregRpc(sent, reason), Next::Wait(None));
         }
         if reason != UnregisterReason::Replied {
             self.transferred = self.transferred.max(status.bulk_bytes);
@@ -262,12 +263,12 @@ impl Rpc {
         match reason {
             UnregisterReason::Replied => self.on_replied(sent, &status, now),
             UnregisterReason::NoReply => self.on_no_reply(sent.connection.conn_cnt, now),
-            UnregisterReason::Resend => (Phase::New(None), Next::Step),
+            UnregisterReason::Resend => (RpcPhase::New(None), Next::Step),
             UnregisterReason::Fail(errno) => Self::complete(Err(errno)),
         }
     }
 
-    fn on_replied(&mut self, sent: Sent, status: &TransmissionStatus, now: Time) -> (Phase, Next) {
+    fn on_replied(&mut self, sent: Sent, status: &TransmissionStatus, now: Time) -> (RpcPhase, Next) {
         let unregister = |rpc: &Self, sent, reason| (rpc.unregister(sent, reason), Next::Step);
         if status.reply.is_none()
             && let Some(len) = status.truncated_from
@@ -299,12 +300,12 @@ impl Rpc {
                 // that it has not used by now: there was an error, or less data, or this is an earlier reply. Transfers in
                 // progress continue.
                 sent.transmission.unlink_bulk(&self.node);
-                (Phase::Bulk(sent, Reply::new(bytes, body)), Next::Step)
+                (RpcPhase::Bulk(sent, Reply::new(bytes, body)), Next::Step)
             }
         }
     }
 
-    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display, now: Time) -> (Phase, Next) {
+    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display, now: Time) -> (RpcPhase, Next) {
         self.session.log(
             now,
             LogClass::ReplyInvalid,
@@ -318,7 +319,7 @@ impl Rpc {
     }
 
     /// Sends the request again with another XID, after a pause that grows each time (PR-63).
-    fn resend_later(&mut self, sent: &Sent, now: Time) -> (Phase, Next) {
+    fn resend_later(&mut self, sent: &Sent, now: Time) -> (RpcPhase, Next) {
         sent.transmission.unlink_bulk(&self.node);
         self.in_progress_replies += 1;
         let max_pause = self.session.estimated_timeout(now);
@@ -326,11 +327,11 @@ impl Rpc {
         self.session.end_xid(self.xid);
         (self.xid, self.bits, self.is_resent, self.sent_to) = (Xid(0), None, false, None);
         self.transferred = 0;
-        (Phase::New(Some(now + pause)), Next::Step)
+        (RpcPhase::New(Some(now + pause)), Next::Step)
     }
 
     /// Waits for bulk data. The last data that a service gets may still be in flight, so this phase is short.
-    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Time) -> (Phase, Next) {
+    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Time) -> (RpcPhase, Next) {
         let status = sent.transmission.status();
         if status.live_bulk_mds > 0 {
             let is_late = now >= sent.deadline;
@@ -338,7 +339,7 @@ impl Rpc {
                 sent.transmission.unlink_bulk(&self.node);
             }
             let until = (!is_late).then_some(sent.deadline);
-            return (Phase::Bulk(sent, reply), Next::Wait(until));
+            return (RpcPhase::Bulk(sent, reply), Next::Wait(until));
         }
         reply.set_bulk_bytes(status.bulk_bytes);
         let Some(bulk) = self.request.bulk.as_ref().filter(|_| reply.status() >= 0) else {
@@ -361,7 +362,7 @@ impl Rpc {
         if reply.bulk_bytes() < self.transferred {
             if bulk.direction == Direction::FromService && !self.request.at_most_once {
                 self.transferred = 0;
-                return (Phase::New(None), Next::Step);
+                return (RpcPhase::New(None), Next::Step);
             }
             reply.set_bulk_bytes(self.transferred);
         }
@@ -369,7 +370,7 @@ impl Rpc {
     }
 
     /// Reports the connection as lost, and makes the request wait for the next one (PR-60).
-    fn on_no_reply(&mut self, conn_cnt: u32, now: Time) -> (Phase, Next) {
+    fn on_no_reply(&mut self, conn_cnt: u32, now: Time) -> (RpcPhase, Next) {
         if self.purpose != Purpose::Use {
             return Self::complete(Err(Errno::TimedOut));
         }
@@ -378,7 +379,7 @@ impl Rpc {
             return Self::complete(Err(self.timeout_errno()));
         }
         let retry_at = self.sent_to.is_none().then(|| now + SEND_RETRY_INTERVAL);
-        (Phase::New(retry_at), Next::Step)
+        (RpcPhase::New(retry_at), Next::Step)
     }
 
     fn log_debug(&self, event: &str, errno: Errno) {
@@ -400,7 +401,7 @@ impl Rpc {
 
 impl Drop for Rpc {
     fn drop(&mut self) {
-        if let Phase::Rpc(sent) | Phase::UnregRpc(sent, _) | Phase::Bulk(sent, _) = &self.phase {
+        if let RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) = &self.phase {
             sent.transmission.unlink_reply(&self.node);
             sent.transmission.unlink_bulk(&self.node);
         }

@@ -1,11 +1,11 @@
 //! The document.
 
-use super::lines::Found;
+use super::lines::LogLine;
 use lnet_log::{LINES_PER_PERIOD, Limit, LogClass, MAX_LINES_IN_ALL, MAX_LINES_PER_CLASS, PERIOD};
 use std::fmt::Write as _;
 
 /// Returns the whole document.
-pub(crate) fn write(found: &Found) -> String {
+pub(crate) fn write(found: &LogLine) -> String {
     let mut out = String::from(BEGINNING);
     let (lines, seconds) = (LINES_PER_PERIOD, PERIOD.as_secs());
     let (of_class, in_all) = (MAX_LINES_PER_CLASS, MAX_LINES_IN_ALL);
@@ -34,7 +34,7 @@ pub(crate) fn write(found: &Found) -> String {
     out
 }
 
-fn write_class(out: &mut String, class: LogClass, found: &Found) {
+fn write_class(out: &mut String, class: LogClass, found: &LogLine) {
     let limit = match class.limit() {
         Limit::Unlimited => "never suppressed",
         Limit::PerSubject | Limit::PerConfigured => "limited for each subject",

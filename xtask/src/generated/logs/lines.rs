@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 /// The log lines found in all files, and the calls that could not be read.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct LogLine {
     /// The log lines, each with its class as named in the sources, the library, and the text.
     pub(crate) lines: BTreeSet<(String, &'static str, String)>,
     /// The level, the library, the text.
@@ -24,7 +24,7 @@ pub(crate) struct Found {
     pub(crate) mistakes: Vec<String>,
 }
 
-impl Found {
+impl LogLine {
     pub(crate) fn classes_without_lines(&self) -> Vec<String> {
         let is_unused = |class: &LogClass| self.lines.iter().all(|(name, ..)| *name != format!("{class:?}"));
         let unused = LogClass::ALL.into_iter().filter(is_unused);
@@ -33,7 +33,7 @@ impl Found {
 }
 
 /// Adds the lines of one file.
-pub(crate) fn of_file(library: &'static str, file: &str, text: &str, found: &mut Found) -> Result<()> {
+pub(crate) fn of_file(library: &'static str, file: &str, text: &str, found: &mut LogLine) -> Result<()> {
     let all = tokens::of(text.parse::<TokenStream>()?);
     tokens::each_level(&all, &mut |level| {
         for index in 0..level.len() {
@@ -53,7 +53,7 @@ fn at(
     library: &'static str,
     all: &[TokenTree],
     file: &str,
-    found: &mut Found,
+    found: &mut LogLine,
 ) -> Option<&'static str> {
     match &level[index..] {
         [crate_name, colon, _, TokenTree::Ident(name), bang, TokenTree::Group(group), ..]
@@ -118,7 +118,7 @@ fn format_of(argument: &[TokenTree], before: &[TokenTree]) -> Option<Vec<Tokens>
     tokens::macro_call(argument, "format_args")
 }
 
-fn add(classes: &[String], library: &'static str, text: &str, found: &mut Found) -> Option<&'static str> {
+fn add(classes: &[String], library: &'static str, text: &str, found: &mut LogLine) -> Option<&'static str> {
     found.lines.extend(classes.iter().map(|class| (class.clone(), library, text.to_owned())));
     classes.is_empty().then_some("the class is not written out")
 }
@@ -181,8 +181,8 @@ fn name_of(argument: &[TokenTree]) -> String {
 mod tests {
     use super::*;
 
-    fn found(source: &str) -> Found {
-        let mut found = Found::default();
+    fn found(source: &str) -> LogLine {
+        let mut found = LogLine::default();
         of_file("core", "file.rs", source, &mut found).unwrap();
         found
     }

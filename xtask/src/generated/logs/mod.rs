@@ -7,7 +7,7 @@ mod tokens;
 
 use super::sources_below;
 use crate::Result;
-use lines::Found;
+use lines::LogLine;
 use lnet_node::DriverConfigs;
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn is_for_tests(path: &Path) -> bool {
 
 /// Returns docs/logs.md.
 pub(super) fn document(root: &Path) -> Result<String> {
-    let mut found = Found::default();
+    let mut found = LogLine::default();
     let drivers = DriverConfigs::default();
     let libraries = LIBRARIES.map(|(library, folder)| (library, folder.to_owned()));
     let drivers = drivers.names().map(|driver| (driver, format!("lnds/{driver}/src")));

@@ -7,7 +7,7 @@ mod rows;
 mod tests_of;
 
 use crate::Result;
-use rows::State::{Missing, NotApplicable, Partly, Shown};
+use rows::RequirementState::{Missing, NotApplicable, Partly, Shown};
 use rows::{KINDS, ROWS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -48,7 +48,7 @@ fn missing_rows() -> Vec<String> {
 
 /// A line for each requirement whose state is not what the tests that name it show.
 fn contradictions(tests: &ByRequirement) -> Vec<String> {
-    let of_row = |(id, _, _, state): &(&str, _, _, rows::State)| match (state, tests.get(*id)) {
+    let of_row = |(id, _, _, state): &(&str, _, _, rows::RequirementState)| match (state, tests.get(*id)) {
         (Shown | Partly(_), None) => Some(format!("{id}: no test names it")),
         (Missing(_) | NotApplicable(_), Some(tests)) => Some(format!("{id}: is shown by {tests:?}")),
         _ => None,
@@ -76,7 +76,8 @@ fn table(tests: &ByRequirement) -> Result<String> {
         documentation (doc), in the numbers of the Multi-Rail requirements of LNet. Each test says in its documentation how\n\
         it would fail if the requirement broke. Generated from `xtask/src/generated/requirements/rows.rs` and the tests' documentation.\n\n"
         .to_owned();
-    let count = |is_one: fn(&rows::State) -> bool| ROWS.iter().filter(|row| is_one(&row.3)).count();
+    let count =
+        |is_one: fn(&rows::RequirementState) -> bool| ROWS.iter().filter(|row| is_one(&row.3)).count();
     writeln!(
         text,
         "{} requirements: {} shown, {} partly, {} missing, {} not applicable.\n\n\

@@ -10,7 +10,7 @@ pub(super) enum Class {
 
 /// The degree to which a requirement is met.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum State {
+pub(super) enum RequirementState {
     /// The tests that name the requirement show it.
     Shown,
     /// The tests that name the requirement show a part of it; this is the rest.
@@ -22,7 +22,7 @@ pub(super) enum State {
 }
 
 use Class::{Desired, Nice, Required};
-use State::{Missing, NotApplicable, Partly, Shown};
+use RequirementState::{Missing, NotApplicable, Partly, Shown};
 
 /// The kinds of requirement and the last number of each. They are numbered from 005 in steps of five.
 pub(super) const KINDS: [(&str, u32); 8] = [
@@ -36,7 +36,7 @@ pub(super) const KINDS: [(&str, u32); 8] = [
     ("doc", 15),
 ];
 
-pub(super) const ROWS: &[(&str, Class, &str, State)] = &[
+pub(super) const ROWS: &[(&str, Class, &str, RequirementState)] = &[
     (
         "cfg-005",
         Required,

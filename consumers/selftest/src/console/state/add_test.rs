@@ -2,7 +2,7 @@
 
 use super::{CommandId, Console, Session, WAIT};
 use crate::console::batches::{Instance, Test};
-use crate::console::call::{AddTest, Operation, Outcome, Response};
+use crate::console::call::{AddTest, Operation, Response, TransactionResult};
 use crate::console::refusal::{Object, Refusal};
 use crate::console::rpc::{BULK_LEN, MAX_DESTINATIONS, RpcBody};
 use crate::console::test_spec::{MAX_CONCURRENCY, TestSpec};
@@ -95,7 +95,7 @@ impl Session {
         self.all_active(&from.nodes)
     }
 
-    pub(super) fn record_servers(&mut self, test: &AddTest, outcome: &Outcome) {
+    pub(super) fn record_servers(&mut self, test: &AddTest, outcome: &TransactionResult) {
         if let Ok(batch) = self.batches.get_mut(&test.batch) {
             let taken = outcome.nodes.iter().filter(|node| node.accepted);
             taken.for_each(|node| batch.record(node.id, Instance::Server));
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Adds the test to its batch, whether or not all clients have accepted it. Its groups cannot change any more.
-    pub(super) fn record_test(&mut self, test: AddTest, outcome: &Outcome) {
+    pub(super) fn record_test(&mut self, test: AddTest, outcome: &TransactionResult) {
         let nodes = |name| self.groups.get(name).map(|group| group.nodes.clone()).unwrap_or_default();
         let (from, to) = (nodes(&test.from), nodes(&test.to));
         for name in [&test.from, &test.to] {

@@ -1,7 +1,9 @@
 //! Commands about batches: start, stop, query and show.
 
 use super::{CommandId, Console, Session, WAIT};
-use crate::console::call::{BatchInfo, Operation, Outcome, ReplyContent, Response, RpcResult, TestInfo};
+use crate::console::call::{
+    BatchInfo, Operation, ReplyContent, Response, RpcResult, TestInfo, TransactionResult,
+};
 use crate::console::name::Name;
 use crate::console::refusal::{Object, Refusal};
 use crate::console::rpc::RpcBody;
@@ -98,21 +100,21 @@ impl Session {
     }
 
     /// Notes that a batch was started: it runs if at least one node has started it.
-    pub(super) fn has_run(&mut self, name: &Name, outcome: &Outcome) {
+    pub(super) fn has_run(&mut self, name: &Name, outcome: &TransactionResult) {
         let runs = outcome.nodes.iter().any(|node| node.accepted);
         if let (true, Ok(batch)) = (runs, self.batches.get_mut(name)) {
             batch.running = true;
         }
     }
 
-    pub(super) fn has_stopped(&mut self, name: &Name, outcome: &Outcome) {
+    pub(super) fn has_stopped(&mut self, name: &Name, outcome: &TransactionResult) {
         if let (true, Ok(batch)) = (outcome.is_well(), self.batches.get_mut(name)) {
             batch.running = false;
         }
     }
 
     /// Notes the end of a batch that has ended by itself.
-    pub(super) fn was_queried(&mut self, name: &Name, outcome: &Outcome) {
+    pub(super) fn was_queried(&mut self, name: &Name, outcome: &TransactionResult) {
         let runs = |reply: &RpcResult| matches!(reply, RpcResult::Responded { said: ReplyContent::Running(active), .. } if *active != 0);
         let ended = outcome.failed_rpcs() == 0 && !outcome.nodes.iter().any(|node| runs(&node.reply));
         if let (true, Ok(batch)) = (ended, self.batches.get_mut(name)) {

@@ -3,7 +3,7 @@
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
 use super::super::scalars::{count, flag, nid, seq_no, text};
-use super::super::tree::{Entry, Node};
+use super::super::tree::{MapEntry, Node};
 use super::{items, some};
 use crate::SeqNo;
 use crate::model::{Block, DiscoverItem, PingItem};
@@ -11,7 +11,7 @@ use crate::ranges::PING_TIMEOUT_MS;
 use lnet_wire::ProcessId;
 
 /// The block `ping`.
-pub(super) fn ping(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn ping(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     let item = |node: &Node, reader: &mut Reader| {
         let Some(mut fields) = Fields::of(node, "a ping", reader) else { return Vec::new() };
         let number = seq_no(&mut fields, reader);
@@ -26,7 +26,7 @@ pub(super) fn ping(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
 }
 
 /// The block `discover`.
-pub(super) fn discover(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn discover(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     let item = |node: &Node, reader: &mut Reader| {
         let Some(mut fields) = Fields::of(node, "a discovery", reader) else { return Vec::new() };
         let number = seq_no(&mut fields, reader);

@@ -3,7 +3,7 @@
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader, no_value};
 use super::super::scalars::{number, seq_no, yes_or_no};
-use super::super::tree::{Entry, Kind, Node};
+use super::super::tree::{MapEntry, Node, NodeKind};
 use crate::SeqNo;
 use crate::model::{Block, Item};
 use crate::ops::global::{Setting, refusal};
@@ -12,19 +12,19 @@ use crate::ops::global::{Setting, refusal};
 const IGNORED: &[&str] = &["use_tcp_bonding", "tcp bonding", "tcp_bonding"];
 
 /// The block `global`.
-pub(super) fn global(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn global(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     settings(entry, reader, |key| Setting::all_global().find(|setting| keys(*setting).any(|its| its == key)))
 }
 
 /// The block `numa` of 2.10.
-pub(super) fn numa(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn numa(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     settings(entry, reader, |key| (key == "range").then_some(Setting::NumaRange))
 }
 
 /// The block `statistics`, which can only be shown.
-pub(super) fn statistics(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn statistics(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     let number = match entry.value.items().first() {
-        Some(node @ Node { kind: super::Kind::Map(_), .. }) => Fields::of(node, "statistics", reader)
+        Some(node @ Node { kind: super::NodeKind::Map(_), .. }) => Fields::of(node, "statistics", reader)
             .map_or(SeqNo::NONE, |mut fields| seq_no(&mut fields, reader)),
         _ => SeqNo::NONE,
     };
@@ -37,7 +37,7 @@ fn keys(setting: Setting) -> impl Iterator<Item = &'static str> {
     std::iter::once(setting.name()).chain(old.iter().copied())
 }
 
-fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Setting>) -> Vec<Block> {
+fn settings(entry: &MapEntry, reader: &mut Reader, named: fn(&str) -> Option<Setting>) -> Vec<Block> {
     let block = reader.block;
     let mut settings: Vec<(Setting, i64)> = Vec::new();
     let mut item_number = SeqNo::NONE;
@@ -78,7 +78,7 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
 fn mode(setting: Setting, node: &Node) -> Option<i64> {
     let values = setting.spec().values;
     let word = match &node.kind {
-        Kind::Scalar(word) => values.number_of(word.trim()),
+        NodeKind::Scalar(word) => values.number_of(word.trim()),
         _ => None,
     };
     match values.words() {

@@ -12,14 +12,14 @@ mod tunables;
 mod udsp;
 
 use super::fields::Reader;
-use super::tree::{Entry, Kind, Node};
+use super::tree::{MapEntry, Node, NodeKind};
 use super::{Problem, Purpose};
 use crate::SeqNo;
 use crate::model::{Block, Document, Item};
 use crate::nearest;
 
 /// Reads one block.
-type Form = fn(&Entry, &mut Reader) -> Vec<Block>;
+type Form = fn(&MapEntry, &mut Reader) -> Vec<Block>;
 
 /// The top-level keys: each canonical one with its other spellings. lnetctl 2.15 accepts any word
 /// that begins with a canonical one.
@@ -40,7 +40,7 @@ const BLOCKS: &[(&str, &[&str], Form)] = &[
 ];
 
 /// The document that `entries` describe, and the problems of the file.
-pub(super) fn document(entries: &[Entry], purpose: Purpose) -> (Document, Vec<Problem>) {
+pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec<Problem>) {
     let mut reader = Reader::new(purpose);
     let mut document = Document::default();
     for entry in entries {
@@ -72,7 +72,7 @@ pub(super) fn document(entries: &[Entry], purpose: Purpose) -> (Document, Vec<Pr
 /// Reads every item of a block: the items of a sequence, or one mapping. Each value that `item` returns becomes an item of
 /// the block.
 fn items<T>(
-    block: &Entry,
+    block: &MapEntry,
     reader: &mut Reader,
     mut item: impl FnMut(&Node, &mut Reader) -> Vec<(T, SeqNo)>,
 ) -> Vec<Item<T>> {
@@ -92,8 +92,10 @@ fn some<T>(items: Vec<Item<T>>, block: fn(Vec<Item<T>>) -> Block) -> Vec<Block> 
 /// The values of a mapping regardless of its keys, the items of a sequence, or the single value.
 fn values(node: &Node) -> Vec<&Node> {
     match &node.kind {
-        Kind::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
-        Kind::Empty | Kind::Null(_) | Kind::Scalar(_) | Kind::Seq(_) => node.items().iter().collect(),
+        NodeKind::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
+        NodeKind::Empty | NodeKind::Null(_) | NodeKind::Scalar(_) | NodeKind::Seq(_) => {
+            node.items().iter().collect()
+        }
     }
 }
 

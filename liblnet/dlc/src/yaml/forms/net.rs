@@ -3,7 +3,7 @@
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
 use super::super::scalars::{count, interface, net as net_of, seq_no, text};
-use super::super::tree::{Entry, Kind, Node};
+use super::super::tree::{MapEntry, Node, NodeKind};
 use super::tunables::{GivenTunables, lnd};
 use super::{items, some, values};
 use crate::interface_spec::split_outside_brackets;
@@ -44,7 +44,7 @@ enum NetOrRule {
 }
 
 /// The block `net`. Items with a `pattern` are rules for `ip2nets` and become a block of their own.
-pub(super) fn net(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn net(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     let mut blocks = Vec::new();
     for Item { it, at, seq_no } in items(entry, reader, net_item) {
         match (it, blocks.last_mut()) {
@@ -58,7 +58,7 @@ pub(super) fn net(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
 }
 
 /// The block `ip2nets`.
-pub(super) fn ip2nets(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn ip2nets(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     some(items(entry, reader, ip2nets_item), Block::Ip2nets)
 }
 
@@ -177,12 +177,12 @@ fn net_name(fields: &mut Fields<'_>, reader: &mut Reader) -> (Option<NetId>, boo
 /// The item's `seq_no`, which is among the tunables in the first design document.
 fn item_number(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     let direct = seq_no(fields, reader);
-    let tunables = fields.section("tunables").filter(|node| matches!(node.kind, Kind::Map(_)));
+    let tunables = fields.section("tunables").filter(|node| matches!(node.kind, NodeKind::Map(_)));
     match tunables.filter(|_| direct == SeqNo::NONE) {
         // Duplicates are noted when the tunables themselves are read.
-        Some(Node { kind: Kind::Map(entries), at }) => {
+        Some(Node { kind: NodeKind::Map(entries), at }) => {
             let only = entries.iter().find(|entry| entry.key == "seq_no").cloned();
-            let node = Node { at: *at, kind: Kind::Map(only.into_iter().collect()) };
+            let node = Node { at: *at, kind: NodeKind::Map(only.into_iter().collect()) };
             Fields::of(&node, "tunables", reader).map_or(direct, |mut fields| seq_no(&mut fields, reader))
         }
         _ => direct,
@@ -220,12 +220,12 @@ fn interfaces(
     reader: &mut Reader,
 ) -> Vec<NiItem> {
     match &node.kind {
-        Kind::Empty | Kind::Null(_) => Vec::new(),
-        Kind::Scalar(_) => named(node, defaults, reader),
-        Kind::Seq(items) => {
+        NodeKind::Empty | NodeKind::Null(_) => Vec::new(),
+        NodeKind::Scalar(_) => named(node, defaults, reader),
+        NodeKind::Seq(items) => {
             items.iter().flat_map(|item| interfaces(item, defaults, detail, reader)).collect()
         }
-        Kind::Map(entries) if entries.iter().any(|entry| entry.key == "intf") => {
+        NodeKind::Map(entries) if entries.iter().any(|entry| entry.key == "intf") => {
             let Some(mut fields) = Fields::of(node, "an interface", reader) else { return Vec::new() };
             let said = GivenTunables::read(&mut fields, reader).or(defaults);
             *detail = (*detail).max(count(&mut fields, DETAIL, reader));
@@ -234,7 +234,7 @@ fn interfaces(
             fields.finish(reader);
             name.map_or_else(Vec::new, |name| named(name, &said, reader))
         }
-        Kind::Map(entries) => {
+        NodeKind::Map(entries) => {
             let mut said = defaults.clone();
             // 2.9 has the driver's tunables among the interfaces.
             for entry in entries.iter().filter(|entry| entry.key == "lnd tunables") {
@@ -253,8 +253,8 @@ fn named(node: &Node, said: &GivenTunables, reader: &mut Reader) -> Vec<NiItem> 
 
 fn specs(node: &Node, reader: &mut Reader) -> Vec<InterfaceSpec> {
     match &node.kind {
-        Kind::Scalar(text) if text.contains(',') => {
-            let part = |part: &str| Node { at: node.at, kind: Kind::Scalar(part.trim().to_owned()) };
+        NodeKind::Scalar(text) if text.contains(',') => {
+            let part = |part: &str| Node { at: node.at, kind: NodeKind::Scalar(part.trim().to_owned()) };
             split_outside_brackets(text).filter_map(|name| interface(&part(name), reader)).collect()
         }
         _ => interface(node, reader).into_iter().collect(),

@@ -3,7 +3,7 @@
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader, is_label};
 use super::super::scalars::{count, nid, nids, seq_no, truth};
-use super::super::tree::{Entry, Kind, Node};
+use super::super::tree::{MapEntry, Node, NodeKind};
 use super::{items, some, values};
 use crate::SeqNo;
 use crate::model::{Block, PeerItem};
@@ -42,7 +42,7 @@ const NI_OUTPUT: &[&str] = &[
 ];
 
 /// The block `peer`.
-pub(super) fn peer(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn peer(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     some(items(entry, reader, peer_item), Block::Peer)
 }
 
@@ -103,7 +103,7 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
 
 /// Whether the NIDs came as `ip2nets`, whose first NID is the primary one.
 fn fields_name_ranges(nids: &Option<Vec<Nid>>, node: &Node) -> bool {
-    let Kind::Map(entries) = &node.kind else { return false };
+    let NodeKind::Map(entries) = &node.kind else { return false };
     nids.is_some() && entries.iter().any(|entry| entry.key == "ip2nets")
 }
 
@@ -111,7 +111,7 @@ fn fields_name_ranges(nids: &Option<Vec<Nid>>, node: &Node) -> bool {
 fn peer_nis(node: &Node, reader: &mut Reader) -> Vec<Nid> {
     let mut all = Vec::new();
     for item in node.items() {
-        if let Kind::Scalar(_) = item.kind {
+        if let NodeKind::Scalar(_) = item.kind {
             all.extend(nids(item, "nid", reader).unwrap_or_default());
             continue;
         }

@@ -3,7 +3,7 @@
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
 use super::super::scalars::{count, flag, net, nids, number, seq_no};
-use super::super::tree::{Entry, Kind, Node};
+use super::super::tree::{MapEntry, Node, NodeKind};
 use super::{items, some};
 use crate::model::{Block, Item, RouteItem};
 use crate::ops::peer::{MAX_NIDS, parse_nids};
@@ -12,7 +12,7 @@ use crate::{ReturnCode, SeqNo};
 use lnet_wire::Nid;
 
 /// The block `route`.
-pub(super) fn route(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn route(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     some(items(entry, reader, route_item), Block::Route)
 }
 
@@ -31,7 +31,7 @@ fn route_item(node: &Node, reader: &mut Reader) -> Vec<(RouteItem, SeqNo)> {
     let net = net_at.and_then(|node| net(node, "net", reader));
     let gateway = gateway_at.and_then(|node| match (nids(node, "gateway", reader), &node.kind) {
         // Host names are replaced by their addresses, so that they are looked up once.
-        (Some(nids), Kind::Scalar(text)) => Some(match parse_nids(text, MAX_NIDS) {
+        (Some(nids), NodeKind::Scalar(text)) => Some(match parse_nids(text, MAX_NIDS) {
             Ok(_) => text.trim().to_owned(),
             Err(_) => nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" "),
         }),
@@ -50,7 +50,7 @@ fn route_item(node: &Node, reader: &mut Reader) -> Vec<(RouteItem, SeqNo)> {
 fn hops(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<u32> {
     let node = fields.get(HOPS.name, reader)?;
     match &node.kind {
-        Kind::Scalar(text) if text.trim() == "-1" => None,
+        NodeKind::Scalar(text) if text.trim() == "-1" => None,
         _ => bounded(fields, HOPS, reader),
     }
 }
@@ -74,7 +74,7 @@ fn merge(counts: &mut [Option<u32>; 3], said: [Option<u32>; 3]) {
 
 /// Reads the block `routing`: `enable`, in any item. The buffers of each CPT appear in output only. Numbers of buffers beside
 /// `enable`, as in the Lustre manual, are those of the block `buffers`; they are set after forwarding is switched on.
-pub(super) fn routing(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn routing(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     let mut enable = None;
     let mut counts = [None; 3];
     let mut number = SeqNo::NONE;
@@ -95,7 +95,7 @@ pub(super) fn routing(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
 }
 
 /// The block `buffers`.
-pub(super) fn buffers(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn buffers(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     let mut counts = [None; 3];
     let mut number = SeqNo::NONE;
     for node in entry.value.items() {

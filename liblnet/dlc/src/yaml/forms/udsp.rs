@@ -3,7 +3,7 @@
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
 use super::super::scalars::{number, selector, seq_no, text};
-use super::super::tree::{Entry, Kind, Node};
+use super::super::tree::{MapEntry, Node, NodeKind};
 use super::{items, some};
 use crate::model::{Block, Place, UdspItem};
 use crate::ops::policy::{RuleAction, priority_of};
@@ -11,7 +11,7 @@ use crate::ranges::{RULE_INDEX, RULE_MESSAGES, RULE_PRIORITY, Range};
 use crate::{ReturnCode, SeqNo};
 
 /// The block `udsp`.
-pub(super) fn udsp(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn udsp(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     some(items(entry, reader, rule), Block::Udsp)
 }
 
@@ -75,12 +75,12 @@ struct Effect {
 
 /// Reads `priority` and `messages` in the item, under `action`, or in a list under `action`.
 fn effect(fields: &mut Fields<'_>, reader: &mut Reader) -> Effect {
-    let mut found = Found::default();
+    let mut found = ActionFields::default();
     found.take(fields, reader);
     for node in fields.get("action", reader).map_or(&[][..], Node::items) {
         match &node.kind {
-            Kind::Scalar(text) if text == "NA" => {}
-            Kind::Scalar(text) if matches!(text.as_str(), "preferred_list" | "pref") => found.list = true,
+            NodeKind::Scalar(text) if text == "NA" => {}
+            NodeKind::Scalar(text) if matches!(text.as_str(), "preferred_list" | "pref") => found.list = true,
             _ => {
                 let Some(mut fields) = Fields::of(node, "action", reader) else { continue };
                 found.take(&mut fields, reader);
@@ -107,13 +107,13 @@ fn effect(fields: &mut Fields<'_>, reader: &mut Reader) -> Effect {
 }
 
 #[derive(Default)]
-struct Found {
+struct ActionFields {
     priority: Option<u32>,
     messages: Option<u32>,
     list: bool,
 }
 
-impl Found {
+impl ActionFields {
     fn take(&mut self, fields: &mut Fields<'_>, reader: &mut Reader) {
         let given = fields.get("priority", reader).map(|node| (node.at, priority(node, reader)));
         one(&mut self.priority, given, "priorities", reader);
@@ -132,7 +132,7 @@ fn one(kept: &mut Option<u32>, given: Option<(Place, Option<u32>)>, what: &str, 
 }
 
 /// The block `selection` of the design document.
-pub(super) fn selection(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+pub(super) fn selection(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
     some(items(entry, reader, drafted), Block::Udsp)
 }
 

@@ -1,7 +1,7 @@
 //! Delivery ACKs that arrive for messages of this node.
 
 use super::state::{Report, RxEnd};
-use crate::conn::{Connection, Phase, Task};
+use crate::conn::{ConnPhase, Connection, Task};
 use crate::decide::delivery_acks::AcksIn;
 use crate::driver_thread::is_app_poller;
 use crate::sync::lock;
@@ -92,6 +92,6 @@ impl Connection {
 
     /// Whether a delivery ACK may have been under way for a message of a connection that has ended.
     fn accepts_late_acks(&self) -> bool {
-        self.same_implementation() || self.phase() != Phase::Open
+        self.same_implementation() || self.phase() != ConnPhase::Open
     }
 }

@@ -1,7 +1,7 @@
 //! Arrival of messages: duplicates, complete payloads, and messages that have arrived in part.
 
 use super::Flow;
-use super::state::{OpenSeq, Payload, Pending, ReceiveSide, Report, RxEnd, State, Storing};
+use super::state::{OpenSeq, Payload, Pending, ReceiveSide, Report, RxEnd, RxState, Storing};
 use crate::conn::Connection;
 use crate::remote_nodes::{Dedup, Parked, ParkedState};
 use crate::socket_io;
@@ -40,7 +40,7 @@ impl Connection {
     /// Verifies the checksum of a received payload, queues its delivery ACK, and passes the message to the core.
     pub(super) fn deliver(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let ReceiveSide { state, conn_seq, reports, .. } = side;
-        let State::Payload(payload) = state else { return Ok(Flow::Continue) };
+        let RxState::Payload(payload) = state else { return Ok(Flow::Continue) };
         // Like the kernel, the driver does not verify payloads that it truncates.
         if let Some((expected, mut sum)) = payload.pending.check.take()
             && payload.got == payload.pending.length
@@ -56,7 +56,7 @@ impl Connection {
         payload.delivered = true;
         let message = payload.message.take();
         if payload.surplus == 0 {
-            *state = State::Head;
+            *state = RxState::Head;
         }
         reports.extend(message.map(Report::Received));
         Ok(Flow::Continue)
@@ -65,7 +65,7 @@ impl Connection {
     /// Handles the complete payload of a deferred message: verifies the checksum, queues the delivery ACK, and keeps it
     /// until the core decides. The next message can be received then.
     pub(super) fn store(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
-        let State::Storing(storing) = &mut side.state else { return Ok(Flow::Continue) };
+        let RxState::Storing(storing) = &mut side.state else { return Ok(Flow::Continue) };
         if let Some((expected, mut sum)) = storing.pending.check.take() {
             sum.update(&storing.stored.bytes);
             if sum.value() != expected {
@@ -73,8 +73,8 @@ impl Connection {
             }
         }
         self.acknowledge_arrival(side.conn_seq.as_ref(), &mut storing.pending);
-        if let State::Storing(Storing { deferred, stored, .. }) =
-            std::mem::replace(&mut side.state, State::Head)
+        if let RxState::Storing(Storing { deferred, stored, .. }) =
+            std::mem::replace(&mut side.state, RxState::Head)
             && let Some((action, stored)) = deferred.store(stored, self)
         {
             side.reports.push_back(Report::Stored(action, stored));
@@ -100,14 +100,14 @@ impl Connection {
 
     /// Ends receiving. A message that has arrived in part is kept if it may be sent again, and given back otherwise.
     pub(super) fn abandon(self: &Arc<Self>, side: &mut ReceiveSide) {
-        let (state, pending) = match std::mem::replace(&mut side.state, State::Over) {
-            State::Deferred(deferred, pending) | State::Storing(Storing { deferred, pending, .. }) => {
+        let (state, pending) = match std::mem::replace(&mut side.state, RxState::Over) {
+            RxState::Deferred(deferred, pending) | RxState::Storing(Storing { deferred, pending, .. }) => {
                 (Some(ParkedState::Deferred(deferred)), Some(pending))
             }
-            State::Payload(Payload { message, pending, .. }) => {
+            RxState::Payload(Payload { message, pending, .. }) => {
                 (message.map(ParkedState::Matched), Some(pending))
             }
-            State::Head | State::Over => (None, None),
+            RxState::Head | RxState::Over => (None, None),
         };
         let message_id = pending.as_ref().and_then(|pending| pending.message_id);
         let now = self.ni.shared.now();

@@ -4,7 +4,7 @@
 //! the socket into the memory that the core names, and the head of the next message is read in the same system call.
 //! One thread at a time receives on a connection; a thread that comes meanwhile makes the first check once more, and
 //! leaves. While the first reports to the core, and so while an event handler runs, another thread can replace it. The
-//! action in each state is in [`state::State::next`].
+//! action in each state is in [`state::RxState::next`].
 
 mod acks;
 mod arrival;
@@ -12,7 +12,7 @@ pub(crate) mod state;
 
 use crate::conn::cork::{self, Cork};
 use crate::conn::deferred_rx::{Deferred, Quota, Stored};
-use crate::conn::{Connection, Phase};
+use crate::conn::{ConnPhase, Connection};
 use crate::decide::cause::ConnError;
 use crate::decide::delivery_acks::AcksIn;
 use crate::proto::checksum::Checksum;
@@ -26,7 +26,7 @@ use lnet_core::lnd::{DeferredRx, RxAction, Violation};
 use lnet_core::{CarriedOrigin, Confirmation, Errno, Provenance};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Header};
-use state::{Next, Payload, Pending, ReceiveSide, Report, RxEnd, State, Storing};
+use state::{Next, Payload, Pending, ReceiveSide, Report, RxEnd, RxState, Storing};
 use std::cell::OnceCell;
 use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering;
@@ -123,7 +123,7 @@ impl Connection {
             if !side.reports.is_empty() {
                 side = self.tell_core(side)?;
             }
-            if self.phase() == Phase::Closed {
+            if self.phase() == ConnPhase::Closed {
                 self.abandon(&mut side);
                 return Some((side, false));
             }
@@ -332,7 +332,7 @@ impl Connection {
         side.is_bulk = pending.length >= self.ni.shared.config.rx_copy_below;
         let mut payload = Payload::new(message, pending);
         payload.take(&mut side.buffer);
-        side.state = State::Payload(payload);
+        side.state = RxState::Payload(payload);
         Ok(Flow::Continue)
     }
 
@@ -343,19 +343,19 @@ impl Connection {
             Some(stored) => {
                 let mut storing = Storing { deferred, stored, got: 0, pending };
                 storing.take(&mut side.buffer);
-                State::Storing(storing)
+                RxState::Storing(storing)
             }
-            None => State::Deferred(deferred, pending),
+            None => RxState::Deferred(deferred, pending),
         };
         Flow::Continue
     }
 
     /// Checks whether the core has decided about a deferred message whose payload is not read.
     fn check_decision(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
-        let State::Deferred(deferred, pending) = &side.state else { return Ok(Flow::Continue) };
+        let RxState::Deferred(deferred, pending) = &side.state else { return Ok(Flow::Continue) };
         match deferred.take() {
             // No thread reads the end of the stream: the peer may connect again, and the bytes that it sent still count.
-            None if self.stream_ended.load(Ordering::Acquire) && self.phase() == Phase::Open => {
+            None if self.stream_ended.load(Ordering::Acquire) && self.phase() == ConnPhase::Open => {
                 self.owner.closed_by_peer(self, Errno::ConnectionReset, true);
                 Ok(Flow::Pause)
             }
@@ -378,16 +378,16 @@ impl Connection {
             let mut vecs = Vecs::new();
             let mut head_follows = true;
             match state {
-                State::Payload(payload) => {
+                RxState::Payload(payload) => {
                     if let Some(message) = &payload.message {
                         vecs.memory(message.payload().advanced(payload.got), payload.missing());
                     }
                     head_follows = payload.surplus == 0;
                 }
-                State::Storing(Storing { stored, got, .. }) => {
+                RxState::Storing(Storing { stored, got, .. }) => {
                     vecs.buffer(stored.bytes.get_mut(*got..).unwrap_or_default());
                 }
-                State::Head | State::Deferred(..) | State::Over => {}
+                RxState::Head | RxState::Deferred(..) | RxState::Over => {}
             }
             if head_follows && !vecs.is_full() {
                 vecs.buffer(buffer.space(ahead));
@@ -399,17 +399,17 @@ impl Connection {
         };
         let Some(read) = self.on_read(result, drained)? else { return Ok(Flow::Pause) };
         let of_payload = match state {
-            State::Payload(payload) => {
+            RxState::Payload(payload) => {
                 let wanted = payload.missing().min(read);
                 payload.got += wanted;
                 wanted
             }
-            State::Storing(storing) => {
+            RxState::Storing(storing) => {
                 let wanted = storing.missing().min(read);
                 storing.got += wanted;
                 wanted
             }
-            State::Head | State::Deferred(..) | State::Over => 0,
+            RxState::Head | RxState::Deferred(..) | RxState::Over => 0,
         };
         buffer.filled(read - of_payload);
         Ok(Flow::Continue)
@@ -443,14 +443,14 @@ impl Connection {
 
     /// Reads the surplus of a payload, and drops it.
     fn drop_surplus(&self, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
-        let State::Payload(payload) = &mut side.state else { return Ok(Flow::Continue) };
+        let RxState::Payload(payload) = &mut side.state else { return Ok(Flow::Continue) };
         let result = socket_io::discard(self.fd(), payload.surplus);
         let Some(read) = self.on_read(result.map(|read| (read, payload.surplus)), drained)? else {
             return Ok(Flow::Pause);
         };
         payload.surplus -= read.min(payload.surplus);
         if payload.surplus == 0 {
-            side.state = State::Head;
+            side.state = RxState::Head;
         }
         Ok(Flow::Continue)
     }

@@ -1,4 +1,4 @@
-//! State that the receiving thread keeps for a connection between two turns, and the next step in each state.
+//! RxState that the receiving thread keeps for a connection between two turns, and the next step in each state.
 
 use crate::conn::deferred_rx::{Deferred, Stored};
 use crate::conn::read_ahead::ReadAhead;
@@ -22,7 +22,7 @@ pub(crate) struct ReceiveSide {
     pub(super) head_len: usize,
     /// Whether the last payload was large: the next probably is, too.
     pub(super) is_bulk: bool,
-    pub(super) state: State,
+    pub(super) state: RxState,
     /// Number of messages and NOOPs whose heads have arrived.
     pub(super) heads: u64,
     /// The connection's sequence, for a node of this implementation, once a message has named it.
@@ -48,7 +48,7 @@ pub(super) enum Report {
 
 /// The part of the stream that is received next.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum RxState {
     /// A head: of a message or a NOOP.
     Head,
     /// Nothing is received: the core has deferred the message, and there is no quota for its payload.
@@ -80,7 +80,7 @@ pub(super) enum Next {
     DropSurplus,
 }
 
-impl State {
+impl RxState {
     /// Returns the next step. `drained`: the socket is known to be empty.
     pub(super) const fn next(&self, drained: bool) -> Next {
         match (self, drained) {
@@ -169,7 +169,7 @@ impl ReceiveSide {
             buffer: ReadAhead::default(),
             head_len: frame::head_len(version),
             is_bulk: false,
-            state: State::Head,
+            state: RxState::Head,
             heads: 0,
             conn_seq: None,
             reports: VecDeque::new(),
@@ -186,9 +186,9 @@ impl ReceiveSide {
     /// Whether a message has arrived in part.
     pub(super) fn is_midway(&self) -> bool {
         match &self.state {
-            State::Head => !self.buffer.bytes().is_empty(),
-            State::Payload(_) | State::Storing(_) => true,
-            State::Deferred(..) | State::Over => false,
+            RxState::Head => !self.buffer.bytes().is_empty(),
+            RxState::Payload(_) | RxState::Storing(_) => true,
+            RxState::Deferred(..) | RxState::Over => false,
         }
     }
 }
@@ -244,7 +244,7 @@ impl Payload {
 mod tests {
     use super::*;
 
-    fn payload(wanted: usize, got: usize, surplus: usize, delivered: bool) -> State {
+    fn payload(wanted: usize, got: usize, surplus: usize, delivered: bool) -> RxState {
         let pending = Pending {
             length: wanted + surplus,
             ack: None,
@@ -254,14 +254,14 @@ mod tests {
             answered: false,
             check: None,
         };
-        State::Payload(Payload { message: None, wanted, got, surplus, delivered, pending })
+        RxState::Payload(Payload { message: None, wanted, got, surplus, delivered, pending })
     }
 
     #[test]
     fn what_the_receiver_does_next_follows_from_its_state_and_whether_the_socket_is_empty() {
         use Next::{Decode, Deliver, DropSurplus, Pause, Read};
         for (what, state, socket_has_bytes, socket_is_empty) in [
-            ("a head is due", State::Head, Decode, Decode),
+            ("a head is due", RxState::Head, Decode, Decode),
             ("nothing of a payload is here", payload(10, 0, 0, false), Read, Pause),
             ("a part of a payload is here", payload(10, 9, 0, false), Read, Pause),
             ("a payload is complete", payload(10, 10, 0, false), Deliver, Deliver),
@@ -269,7 +269,7 @@ mod tests {
             ("a payload with a surplus is complete", payload(10, 10, 5, false), Deliver, Deliver),
             ("an unwanted payload", payload(0, 0, 5, false), Deliver, Deliver),
             ("a surplus remains", payload(10, 10, 5, true), DropSurplus, Pause),
-            ("receiving has ended", State::Over, Pause, Pause),
+            ("receiving has ended", RxState::Over, Pause, Pause),
         ] {
             assert_eq!((state.next(false), state.next(true)), (socket_has_bytes, socket_is_empty), "{what}");
         }
