@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             let text = failure.to_string();
             run::notify(&[
                 NotifyState::Status(&text),
-                NotifyState::Errno(failure.errno.number().unsigned_abs()),
+                NotifyState::Errno(failure.errno().number().unsigned_abs()),
             ]);
             ExitCode::FAILURE
         }

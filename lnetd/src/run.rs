@@ -5,13 +5,13 @@ use crate::selftest::Selftest;
 use crate::source::Nets;
 use listenfd::ListenFd;
 use lnet_dlc::request::NodeInfo;
+use lnet_dlc::runtime_dir::NodeName;
 use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_node::{ControlConfig, ControlServer, Node};
 use lnet_wire::{Errno, Pid};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -19,37 +19,50 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-/// The reason why the daemon did not start: the error number, and the text for its parent.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) errno: Errno,
-    text: String,
+/// The reason why the daemon did not start; its text is for the parent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartFailure {
+    /// The handlers of signals cannot be installed.
+    #[error("signals cannot be handled: {0}")]
+    Signals(io::Error),
+    /// The configuration file is missing or not valid.
+    #[error("the configuration file cannot be used; `lnetd --check` says why")]
+    File(Errno),
+    /// A daemon of this name runs.
+    #[error("a node {0} runs already")]
+    Running(NodeName),
+    /// The control socket cannot be made.
+    #[error("control socket: {0}")]
+    ControlSocket(io::Error),
+    /// The node did not start.
+    #[error("cannot start the node: {}", .0.text())]
+    Node(Errno),
+    /// The selftest service did not start.
+    #[error("cannot start LNet selftest: {}", .0.text())]
+    Selftest(Errno),
 }
 
-impl Failure {
-    fn new(errno: Errno, text: impl fmt::Display) -> Self {
-        Self { errno, text: text.to_string() }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+impl StartFailure {
+    /// The error as a number.
+    pub(crate) fn errno(&self) -> Errno {
+        match self {
+            Self::Signals(error) | Self::ControlSocket(error) => error.into(),
+            Self::Running(_) => Errno::Exists,
+            Self::File(errno) | Self::Node(errno) | Self::Selftest(errno) => *errno,
+        }
     }
 }
 
 /// Runs a node until a signal or a client ends it.
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     if options.detach {
         // Fails where this process leads a session already.
         let _ = rustix::process::setsid();
     }
     let (sender, events) = channel();
-    watch_signals(sender.clone()).map_err(|error| Failure::new((&error).into(), error))?;
+    watch_signals(sender.clone()).map_err(StartFailure::Signals)?;
     let nets = Nets::of(options);
-    let file = nets.read().map_err(|errno| {
-        Failure::new(errno, "the configuration file cannot be used; `lnetd --check` says why")
-    })?;
+    let file = nets.read().map_err(StartFailure::File)?;
     let daemon = Arc::new(Daemon { node: OnceLock::new(), selftest: Mutex::new(None), events: sender });
     // First of all, as it detects another node of this name. Clients wait until the node is up.
     let server = listen(options, Arc::clone(&daemon))?;
@@ -65,7 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Err(errno) => {
             node.shutdown();
             server.close();
-            return Err(Failure::new(errno, format!("cannot start LNet selftest: {}", errno.text())));
+            return Err(StartFailure::Selftest(errno));
         }
     }
     let complete = file.is_none_or(|file| node.while_importing(|| file.apply(&*node)));
@@ -108,12 +121,10 @@ pub(crate) fn notify(states: &[NotifyState<'_>]) {
     }
 }
 
-fn listen(options: &Options, daemon: Arc<Daemon>) -> Result<ControlServer, Failure> {
+fn listen(options: &Options, daemon: Arc<Daemon>) -> Result<ControlServer, StartFailure> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            Failure::new(Errno::Exists, format!("a node {} runs already", options.node))
-        }
-        _ => Failure::new((&error).into(), format!("control socket: {error}")),
+        io::ErrorKind::AddrInUse => StartFailure::Running(options.node.clone()),
+        _ => StartFailure::ControlSocket(error),
     };
     let mut config = ControlConfig::from_env(options.node.clone()).map_err(failed)?;
     let mut passed = ListenFd::from_env();
@@ -124,12 +135,12 @@ fn listen(options: &Options, daemon: Arc<Daemon>) -> Result<ControlServer, Failu
     ControlServer::start(config, daemon).map_err(failed)
 }
 
-fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, Failure> {
+fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, StartFailure> {
     let started = nets.start_config().and_then(|mut config| {
         config.name = options.node.clone();
         Node::start(Pid::LUSTRE, config)
     });
-    started.map_err(|errno| Failure::new(errno, format!("cannot start the node: {}", errno.text())))
+    started.map_err(StartFailure::Node)
 }
 
 /// A signal to the daemon, or a request.

@@ -1,11 +1,12 @@
 //! The client of the control socket of a node in another process of this machine.
 
-use crate::daemon::{self, Nets};
+use crate::daemon::{self, Nets, StartError};
 use crate::frame::{self, FrameError, Response};
 use crate::peer_cred::connect;
 use crate::request::{Backend, Reply, Request, RequestError};
-use crate::runtime_dir::{NodeName, RuntimeDir};
+use crate::runtime_dir::{NodeName, NotANodeName, RuntimeDir};
 use lnet_wire::Errno;
+use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -51,8 +52,8 @@ impl Client {
         lock(&self.why).clone()
     }
 
-    fn carry_out(&self, request: &Request) -> Result<Response, Failure> {
-        let bytes = frame::encode_request(request).map_err(|error| Failure::new(error.errno(), error))?;
+    fn carry_out(&self, request: &Request) -> Result<Response, ClientError> {
+        let bytes = frame::encode_request(request).map_err(ClientError::Request)?;
         let old = lock(&self.idle).take();
         if let Some(link) = old.filter(|link| link.serves(request)) {
             match link.exchange(&bytes, timeout_of(request)) {
@@ -64,10 +65,10 @@ impl Client {
         let mut tries = 0;
         loop {
             let link = match (self.connect(), request) {
-                (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
+                (Err(failure), Request::Configure(all)) if failure.errno() == Errno::NetworkDown => {
                     match self.start(*all) {
                         // There was a daemon, which has ended in the meantime.
-                        Err(failure) if failure.errno == Errno::Exists && tries < MAX_ATTEMPTS => {
+                        Err(failure) if failure.errno() == Errno::Exists && tries < MAX_ATTEMPTS => {
                             tries += 1;
                             continue;
                         }
@@ -82,14 +83,13 @@ impl Client {
                         }
                     }
                 }
-                (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
+                (Err(failure), Request::Unconfigure) if failure.errno() == Errno::NetworkDown => {
                     return Ok(Ok(Reply::Done).into());
                 }
                 (link, _) => link?,
             };
             if !link.serves(request) {
-                let text = format!("node {} lets you see its status only; ask its owner or root", link.name);
-                return Err(Failure::new(Errno::Access, text));
+                return Err(ClientError::StatusOnly(link.name));
             }
             tries += 1;
             match link.exchange(&bytes, timeout_of(request)) {
@@ -109,60 +109,57 @@ impl Client {
         response
     }
 
-    fn start(&self, all: bool) -> Result<(), Failure> {
+    fn start(&self, all: bool) -> Result<(), ClientError> {
         let name = self.name()?.unwrap_or_else(NodeName::lnetd);
         let nets = if all { Nets::OfEnvironment } else { Nets::LoopbackOnly };
         match daemon::start(self.program.as_deref(), &self.directory, &name, nets) {
             Ok(()) => Ok(()),
             // Another process may have started a node at the same time.
-            Err(error) if error.errno == Errno::Exists && self.connect().is_ok() => Ok(()),
-            Err(error) => Err(Failure::new(error.errno, error)),
+            Err(error) if error.errno() == Errno::Exists && self.connect().is_ok() => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn name(&self) -> Result<Option<NodeName>, Failure> {
-        let parsed = self.node.as_deref().map(str::parse::<NodeName>).transpose();
-        parsed.map_err(|error| Failure::new(Errno::Invalid, error))
+    fn name(&self) -> Result<Option<NodeName>, ClientError> {
+        Ok(self.node.as_deref().map(str::parse::<NodeName>).transpose()?)
     }
 
-    fn connect(&self) -> Result<Link, Failure> {
+    fn connect(&self) -> Result<Link, ClientError> {
         let name = self.name()?;
         match self.directory.check() {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let text = format!("{}: {error}", self.directory.path().display());
-                return Err(Failure::new((&error).into(), text));
+                return Err(self.directory_error(error));
             }
             _ => {}
         }
         if let Some(name) = name {
             return match self.open(name.clone()) {
                 Ok(link) => Ok(link),
-                Err(Closed::Forbidden) => Err(forbidden(&[name])),
-                Err(Closed::NoListener) => Err(self.nobody(Some(&name))),
-                Err(Closed::Failed(error)) => Err(failed(&name, &error)),
+                Err(Closed::Forbidden) => Err(ClientError::Forbidden(NodeNames(vec![name]))),
+                Err(Closed::NoListener) => {
+                    Err(ClientError::NoSuchNode { name, directory: self.directory.path().to_owned() })
+                }
+                Err(Closed::Failed(error)) => Err(ClientError::Socket(name, error)),
             };
         }
-        let names = self.directory.nodes().map_err(|error| {
-            let text = format!("{}: {error}", self.directory.path().display());
-            Failure::new((&error).into(), text)
-        })?;
+        let names = self.directory.nodes().map_err(|error| self.directory_error(error))?;
         let (mut open, mut closed, mut broken) = (Vec::new(), Vec::new(), None);
         for name in names {
             match self.open(name.clone()) {
                 Ok(link) => open.push(link),
                 Err(Closed::Forbidden) => closed.push(name),
                 Err(Closed::NoListener) => {}
-                Err(Closed::Failed(error)) => broken = Some(failed(&name, &error)),
+                Err(Closed::Failed(error)) => broken = Some(ClientError::Socket(name, error)),
             }
         }
         let names: Vec<NodeName> = open.iter().map(|link| link.name.clone()).collect();
         match choose(&names) {
             Choice::Take(index) => Ok(open.swap_remove(index)),
-            Choice::Several(text) => Err(Failure::new(Errno::NotUnique, text)),
-            Choice::NoNode => Err(match (closed.as_slice(), broken) {
-                (_, Some(failure)) => failure,
-                ([], None) => self.nobody(None),
-                (names, None) => forbidden(names),
+            Choice::Several => Err(ClientError::SeveralNodes(NodeNames(names))),
+            Choice::NoNode => Err(match broken {
+                Some(failure) => failure,
+                None if closed.is_empty() => ClientError::NoNode(self.directory.path().to_owned()),
+                None => ClientError::Forbidden(NodeNames(closed)),
             }),
         }
     }
@@ -178,13 +175,8 @@ impl Client {
         }
     }
 
-    fn nobody(&self, name: Option<&NodeName>) -> Failure {
-        let place = self.directory.path().display();
-        let text = match name {
-            None => format!("no LNet node runs here: {place} has none; `lnetctl lnet configure` starts one"),
-            Some(name) => format!("no LNet node {name} runs here: {place} has none of this name"),
-        };
-        Failure::new(Errno::NetworkDown, text)
+    fn directory_error(&self, error: io::Error) -> ClientError {
+        ClientError::Directory(self.directory.path().to_owned(), error)
     }
 }
 
@@ -200,7 +192,7 @@ impl Backend for Client {
     ) -> Result<Reply, RequestError> {
         let (why, response) = match self.carry_out(&request) {
             Ok(response) => (None, response),
-            Err(failure) => (Some(failure.text), Err(failure.errno.into()).into()),
+            Err(failure) => (Some(failure.to_string()), Err(failure.errno().into()).into()),
         };
         *lock(&self.why) = why;
         warnings.extend(response.warnings);
@@ -213,8 +205,8 @@ impl Backend for Client {
 enum Choice {
     Take(usize),
     NoNode,
-    /// Several nodes run; the text of the error.
-    Several(String),
+    /// Several nodes run, and none is the daemon's default.
+    Several,
 }
 
 fn choose(names: &[NodeName]) -> Choice {
@@ -224,34 +216,86 @@ fn choose(names: &[NodeName]) -> Choice {
         [_] => Choice::Take(0),
         _ => match names.iter().position(|name| *name == daemon) {
             Some(index) => Choice::Take(index),
-            None => Choice::Several(format!("several nodes: {}; choose with --node", list(names))),
+            None => Choice::Several,
         },
     }
 }
 
-fn list(names: &[NodeName]) -> String {
-    names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
-}
-
-fn forbidden(names: &[NodeName]) -> Failure {
-    let text = format!("only the owner and root may configure: {}; become one of them", list(names));
-    Failure::new(Errno::Access, text)
-}
-
-fn failed(name: &NodeName, error: &io::Error) -> Failure {
-    Failure::new(error.into(), format!("node {name}: {error}"))
-}
-
 /// The reason why a request did not reach a node.
-#[derive(Debug)]
-struct Failure {
-    errno: Errno,
-    text: String,
+#[derive(Debug, thiserror::Error)]
+enum ClientError {
+    /// The request is too long for a message.
+    #[error("{0}")]
+    Request(FrameError),
+    /// The text that names the node is no name.
+    #[error("{0}")]
+    Name(#[from] NotANodeName),
+    /// The runtime directory cannot be read, or is not its owner's alone.
+    #[error("{}: {_1}", _0.display())]
+    Directory(PathBuf, io::Error),
+    /// No process listens, whatever the name.
+    #[error("no LNet node runs here: {} has none; `lnetctl lnet configure` starts one", _0.display())]
+    NoNode(PathBuf),
+    /// No process listens as the node of this name.
+    #[error("no LNet node {name} runs here: {} has none of this name", directory.display())]
+    NoSuchNode {
+        /// The name.
+        name: NodeName,
+        /// The runtime directory.
+        directory: PathBuf,
+    },
+    /// Several nodes run, and the command names none.
+    #[error("several nodes: {0}; choose with --node")]
+    SeveralNodes(NodeNames),
+    /// The nodes belong to other users.
+    #[error("only the owner and root may configure: {0}; become one of them")]
+    Forbidden(NodeNames),
+    /// The node belongs to another user, and the request changes something.
+    #[error("node {0} lets you see its status only; ask its owner or root")]
+    StatusOnly(NodeName),
+    /// The control socket cannot be connected to.
+    #[error("node {0}: {1}")]
+    Socket(NodeName, io::Error),
+    /// The daemon did not start.
+    #[error("{0}")]
+    Start(#[from] StartError),
+    /// The connection broke before the request was sent.
+    #[error("the node does not listen: {0}")]
+    NotSent(io::Error),
+    /// The node accepted the request and did not reply in time.
+    #[error("node {0} is running and does not answer: it hangs, or is stopped (SIGSTOP)")]
+    Hung(NodeName),
+    /// The connection ended before the reply.
+    #[error("the node gave no answer; it may have ended: {0}")]
+    NoReply(io::Error),
+    /// The reply is of another version, or damaged.
+    #[error("the node's answer cannot be read: {0}")]
+    BadReply(FrameError),
 }
 
-impl Failure {
-    fn new(errno: Errno, text: impl ToString) -> Self {
-        Self { errno, text: text.to_string() }
+impl ClientError {
+    fn errno(&self) -> Errno {
+        match self {
+            Self::Name(_) => Errno::Invalid,
+            Self::NoNode(_) | Self::NoSuchNode { .. } => Errno::NetworkDown,
+            Self::SeveralNodes(_) => Errno::NotUnique,
+            Self::Forbidden(_) | Self::StatusOnly(_) => Errno::Access,
+            Self::Hung(_) => Errno::TimedOut,
+            Self::NoReply(_) => Errno::ConnectionReset,
+            Self::Start(error) => error.errno(),
+            Self::Request(error) | Self::BadReply(error) => error.errno(),
+            Self::Directory(_, error) | Self::Socket(_, error) | Self::NotSent(error) => error.into(),
+        }
+    }
+}
+
+/// The names of several nodes.
+#[derive(Debug)]
+struct NodeNames(Vec<NodeName>);
+
+impl fmt::Display for NodeNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -318,24 +362,13 @@ impl RequestFailure {
     }
 }
 
-impl From<RequestFailure> for Failure {
+impl From<RequestFailure> for ClientError {
     fn from(lost: RequestFailure) -> Self {
         match lost {
-            RequestFailure::NotSent(error) => {
-                Self::new((&error).into(), format!("the node does not listen: {error}"))
-            }
-            RequestFailure::Hung(name) => {
-                let text =
-                    format!("node {name} is running and does not answer: it hangs, or is stopped (SIGSTOP)");
-                Self::new(Errno::TimedOut, text)
-            }
-            RequestFailure::NoReply(FrameError::Io(error)) => {
-                let text = format!("the node gave no answer; it may have ended: {error}");
-                Self::new(Errno::ConnectionReset, text)
-            }
-            RequestFailure::NoReply(error) => {
-                Self::new(error.errno(), format!("the node's answer cannot be read: {error}"))
-            }
+            RequestFailure::NotSent(error) => Self::NotSent(error),
+            RequestFailure::Hung(name) => Self::Hung(name),
+            RequestFailure::NoReply(FrameError::Io(error)) => Self::NoReply(error),
+            RequestFailure::NoReply(error) => Self::BadReply(error),
         }
     }
 }
@@ -385,7 +418,7 @@ mod tests {
         let request = frame::encode_request(&Request::GetNode).unwrap();
         let lost = link.exchange(&request, Some(Duration::from_millis(1)));
         let Err(RequestFailure::Hung(name)) = lost else { panic!("an answer from nobody") };
-        assert_eq!(Failure::from(RequestFailure::Hung(name)).errno, Errno::TimedOut);
+        assert_eq!(ClientError::from(RequestFailure::Hung(name)).errno(), Errno::TimedOut);
         drop(theirs);
     }
 
@@ -394,8 +427,9 @@ mod tests {
         assert_eq!(choose(&[]), Choice::NoNode);
         assert_eq!(choose(&names(&["7"])), Choice::Take(0));
         assert_eq!(choose(&names(&["7", "lnetd", "z"])), Choice::Take(1));
-        let text = "several nodes: 7, 8; choose with --node".to_owned();
-        assert_eq!(choose(&names(&["7", "8"])), Choice::Several(text));
+        assert_eq!(choose(&names(&["7", "8"])), Choice::Several);
+        let several = ClientError::SeveralNodes(NodeNames(names(&["7", "8"])));
+        assert_eq!(several.to_string(), "several nodes: 7, 8; choose with --node");
     }
 
     #[test]

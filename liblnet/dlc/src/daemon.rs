@@ -25,16 +25,40 @@ pub enum Nets {
 }
 
 /// Why the daemon does not run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct StartError {
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The program was not found.
+    #[error(
+        "no LNet node runs here, and there is no lnetd to start: not beside this program, not in PATH; set LNETD to where it is"
+    )]
+    NoProgram,
+    /// The program, its log or the socket for its reports cannot be used.
+    #[error("cannot start lnetd: {}: {_1}", _0.display())]
+    Io(PathBuf, #[source] io::Error),
+    /// The daemon reported that it failed, or ended, or reported nothing in time.
+    #[error("{}", with_log(.reason, .log))]
+    Failed {
+        /// The error as a number.
+        errno: Errno,
+        /// The cause, as the daemon reported it if it did.
+        reason: String,
+        /// The daemon's log.
+        log: String,
+    },
+}
+
+impl StartError {
     /// The error as a number.
-    pub errno: Errno,
-    text: String,
+    pub fn errno(&self) -> Errno {
+        match self {
+            Self::NoProgram => Errno::NetworkDown,
+            Self::Io(_, error) => error.into(),
+            Self::Failed { errno, .. } => *errno,
+        }
+    }
 }
 
 const OLD_LOG: &str = "log.old";
-const CANNOT_START: &str = "cannot start lnetd: ";
 /// The time within which a daemon must report that it is ready.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The interval at which a started daemon that reports nothing is checked for its end.
@@ -51,19 +75,11 @@ pub fn start(
 ) -> Result<(), StartError> {
     let program = match program {
         Some(program) => program.to_owned(),
-        None => find().ok_or_else(|| StartError {
-            errno: Errno::NetworkDown,
-            text: "no LNet node runs here, and there is no lnetd to start: not beside this program, not in \
-                   PATH; set LNETD to where it is"
-                .to_owned(),
-        })?,
+        None => find().ok_or(StartError::NoProgram)?,
     };
-    let failed = |error: &io::Error, what: &Path| StartError {
-        errno: error.into(),
-        text: format!("{CANNOT_START}{}: {error}", what.display()),
-    };
-    directory.make().map_err(|error| failed(&error, directory.path()))?;
-    let notify = NotifySocket::new(directory).map_err(|error| failed(&error, directory.path()))?;
+    let failed = |what: &Path, error| StartError::Io(what.to_owned(), error);
+    directory.make().map_err(|error| failed(directory.path(), error))?;
+    let notify = NotifySocket::new(directory).map_err(|error| failed(directory.path(), error))?;
     let mut command = Command::new(&program);
     command.arg("--detach").arg("--node").arg(name.as_str());
     command.arg(match nets {
@@ -75,17 +91,16 @@ pub fn start(
         command.env_remove(inherited);
     }
     let log = directory.log(name);
-    let file = new_log(&log).map_err(|error| failed(&error, &log))?;
+    let file = new_log(&log).map_err(|error| failed(&log, error))?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
-    let mut child = command.spawn().map_err(|error| failed(&error, &program))?;
-    let outcome = notify.await_ready(&mut child).map_err(|error| StartError {
-        text: with_log(&error.text, &fs::read_to_string(&log).unwrap_or_default()),
-        ..error
+    let mut child = command.spawn().map_err(|error| failed(&program, error))?;
+    let outcome = notify.await_ready(&mut child).map_err(|StartReport { errno, reason }| {
+        StartError::Failed { errno, reason, log: fs::read_to_string(&log).unwrap_or_default() }
     });
     if let Err(error) = &outcome {
         // The daemon has ended, or it hangs.
         let _ = child.kill();
-        if error.errno == Errno::Exists {
+        if error.errno() == Errno::Exists {
             // A daemon that runs still writes to its own log.
             let _ = fs::rename(log.with_extension(OLD_LOG), &log);
         }
@@ -120,13 +135,12 @@ fn new_log(path: &Path) -> io::Result<File> {
 }
 
 /// The text of a failed start, followed by the last lines of the daemon's log, which has the details.
-fn with_log(said: &str, log: &str) -> String {
+fn with_log(reason: &str, log: &str) -> String {
     const MAX_LOG_LINES: usize = 50;
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let left_out = lines.len().saturating_sub(MAX_LOG_LINES);
-    let mut text = said.to_owned();
-    // The last line of the log repeats the text.
-    let reason = said.strip_prefix(CANNOT_START).unwrap_or(said);
+    let mut text = format!("cannot start lnetd: {reason}");
+    // The last line of the log repeats the reason.
     for line in lines.iter().skip(left_out).filter(|line| !line.ends_with(reason)) {
         text.push('\n');
         text.push_str(line);
@@ -157,7 +171,7 @@ impl NotifySocket {
         Ok(notify)
     }
 
-    fn await_ready(&self, child: &mut Child) -> Result<(), StartError> {
+    fn await_ready(&self, child: &mut Child) -> Result<(), StartReport> {
         let (mut heard, deadline) = (Notifications::default(), Instant::now() + START_TIMEOUT);
         let mut buffer = [0; 4096];
         while Instant::now() < deadline {
@@ -178,7 +192,7 @@ impl NotifySocket {
                 return Err(heard.failure("it gave no reason".to_owned()));
             }
         }
-        Err(StartError {
+        Err(StartReport {
             errno: Errno::TimedOut,
             ..heard.failure(format!("it was not ready after {} seconds", START_TIMEOUT.as_secs()))
         })
@@ -189,6 +203,13 @@ impl Drop for NotifySocket {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// What a daemon that did not start reported.
+#[derive(Debug, PartialEq, Eq)]
+struct StartReport {
+    errno: Errno,
+    reason: String,
 }
 
 /// The state that a starting daemon has reported so far over its notification socket.
@@ -214,9 +235,8 @@ impl Notifications {
         }
     }
 
-    fn failure(self, otherwise: String) -> StartError {
-        let reason = self.status.unwrap_or(otherwise);
-        StartError { errno: self.errno.unwrap_or(Errno::Io), text: format!("{CANNOT_START}{reason}") }
+    fn failure(self, otherwise: String) -> StartReport {
+        StartReport { errno: self.errno.unwrap_or(Errno::Io), reason: self.status.unwrap_or(otherwise) }
     }
 }
 
@@ -231,7 +251,7 @@ mod tests {
         assert!(!heard.ready);
         heard.add(b"STATUS=no net tcp7\nERRNO=19\n\xff");
         assert_eq!(heard.errno, Some(Errno::NoDevice));
-        assert_eq!(heard.failure(String::new()).to_string(), "cannot start lnetd: no net tcp7");
+        assert_eq!(heard.failure(String::new()).reason, "no net tcp7");
         let mut heard = Notifications::default();
         heard.add(b"READY=1");
         assert!(heard.ready);
@@ -245,9 +265,9 @@ mod tests {
             start(Some(Path::new(program)), &directory, &NodeName::lnetd(), Nets::LoopbackOnly)
         };
         let error = start("/bin/false").unwrap_err();
-        assert_eq!(error.errno, Errno::Io);
+        assert_eq!(error.errno(), Errno::Io);
         assert!(error.to_string().contains("ended at once"), "{error}");
-        assert_eq!(start("/nowhere/lnetd").unwrap_err().errno, Errno::NotFound);
+        assert_eq!(start("/nowhere/lnetd").unwrap_err().errno(), Errno::NotFound);
         let left: Vec<_> =
             fs::read_dir(temporary.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert!(left.iter().all(|name| name.to_str().unwrap().starts_with("lnetd.log")), "{left:?}");
@@ -255,14 +275,14 @@ mod tests {
 
     #[test]
     fn the_log_of_a_daemon_that_fails_to_start_is_returned() {
-        let said = "cannot start lnetd: cannot start the node: Invalid argument";
+        let reason = "cannot start the node: Invalid argument";
         let log = "LNetError: LNET_NETWORKS=\"tcp(eth0\": a `(` without its `)`, at byte 3\n\
                    LNetError: cannot start the node: Invalid argument\n";
         let expected = "cannot start lnetd: cannot start the node: Invalid argument\n\
                         LNetError: LNET_NETWORKS=\"tcp(eth0\": a `(` without its `)`, at byte 3";
-        assert_eq!(with_log(said, log), expected);
-        assert_eq!(with_log(said, &"x\n".repeat(99)).lines().count(), 51);
-        assert_eq!(with_log(said, ""), said);
+        assert_eq!(with_log(reason, log), expected);
+        assert_eq!(with_log(reason, &"x\n".repeat(99)).lines().count(), 51);
+        assert_eq!(with_log(reason, ""), "cannot start lnetd: cannot start the node: Invalid argument");
     }
 
     #[test]

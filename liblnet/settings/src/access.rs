@@ -1,6 +1,6 @@
 //! Functions that read and write the fields in which settings are stored.
 
-use crate::values::Value;
+use crate::values::{InvalidValue, Value};
 
 /// The functions that read and write the field of a setting.
 #[derive(Clone, Copy, Debug)]
@@ -8,7 +8,7 @@ pub struct Access<C: 'static> {
     /// Returns the value of the field.
     pub read: fn(&C) -> Value,
     /// Stores a valid value; the error names the values that the field takes.
-    pub write: fn(&mut C, &Value) -> Result<(), String>,
+    pub write: fn(&mut C, &Value) -> Result<(), InvalidValue>,
 }
 
 /// A type that a field of a setting may have.
@@ -17,7 +17,7 @@ pub trait Field {
     fn value(&self) -> Value;
 
     /// Stores a value; the error names the values that the field takes.
-    fn store(&mut self, value: &Value) -> Result<(), String>;
+    fn store(&mut self, value: &Value) -> Result<(), InvalidValue>;
 }
 
 /// The [`Access`] to a field, given by the path to it: `field!(settings.retry_count)`.
@@ -43,7 +43,7 @@ macro_rules! duration {
                     config.$($path)+ = std::time::Duration::$from(number.unsigned_abs());
                     Ok(())
                 }
-                $crate::Value::Text(_) => Err("a number".to_owned()),
+                $crate::Value::Text(_) => Err($crate::InvalidValue::NotANumber),
             },
         }
     };
@@ -69,7 +69,7 @@ macro_rules! choice {
                         config.$($path).+ = *choice;
                         Ok(())
                     }
-                    None => Err("one of the words".to_owned()),
+                    None => Err($crate::InvalidValue::NotAWord),
                 }
             },
         }
@@ -83,9 +83,9 @@ macro_rules! numbers {
                 Value::Number(i64::try_from(*self).unwrap_or(i64::MAX))
             }
 
-            fn store(&mut self, value: &Value) -> Result<(), String> {
-                let Value::Number(number) = value else { return Err("a number".to_owned()) };
-                *self = Self::try_from(*number).map_err(|_| "a smaller number".to_owned())?;
+            fn store(&mut self, value: &Value) -> Result<(), InvalidValue> {
+                let Value::Number(number) = value else { return Err(InvalidValue::NotANumber) };
+                *self = Self::try_from(*number).map_err(|_| InvalidValue::TooLarge)?;
                 Ok(())
             }
         }
@@ -99,7 +99,7 @@ impl Field for bool {
         Value::Number((*self).into())
     }
 
-    fn store(&mut self, value: &Value) -> Result<(), String> {
+    fn store(&mut self, value: &Value) -> Result<(), InvalidValue> {
         *self = *value == Value::Number(1);
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Field for Option<u32> {
         Value::Number(self.unwrap_or(0).into())
     }
 
-    fn store(&mut self, value: &Value) -> Result<(), String> {
+    fn store(&mut self, value: &Value) -> Result<(), InvalidValue> {
         let mut number = 0_u32;
         number.store(value)?;
         *self = Some(number).filter(|number| *number > 0);
@@ -125,7 +125,7 @@ impl Field for Option<String> {
         Value::Text(self.clone().unwrap_or_default())
     }
 
-    fn store(&mut self, value: &Value) -> Result<(), String> {
+    fn store(&mut self, value: &Value) -> Result<(), InvalidValue> {
         *self = Some(value.to_string()).filter(|text| !text.is_empty());
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Settings from environment variables.
 
 use crate::row::Row;
+use crate::values::InvalidValue;
 use thiserror::Error;
 
 /// An environment variable whose value is not valid.
@@ -12,7 +13,7 @@ pub struct RejectedVariable {
     /// The value of the variable.
     pub text: String,
     /// The valid values.
-    pub wanted: String,
+    pub wanted: InvalidValue,
 }
 
 /// Stores the values of the variables of `rows` in `config`; `look_up` returns the text of a variable that is set. The result has

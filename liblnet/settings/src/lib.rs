@@ -24,4 +24,4 @@ pub use environment::{RejectedVariable, apply};
 pub use node::{DiscoveryMode, MAX_HEALTH, NODE, Setting, Settings, UnknownSetting, c_functions};
 pub use range::{MAX_INT, MAX_WORD, OutOfRange, Range};
 pub use row::{CFunction, CFunctions, ChangeTime, GlobalKey, Refusal, Row, Spec, Variable};
-pub use values::{Unit, Value, Values, either};
+pub use values::{InvalidValue, Unit, Value, Values, either};

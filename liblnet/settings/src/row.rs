@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::range::Range;
-use crate::values::{Unit, Value, Values};
+use crate::values::{InvalidValue, Unit, Value, Values};
 
 /// One setting of a configuration `C`: its description, and the functions that read and write its field.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ impl Variable {
     }
 
     /// Reads the text of the variable as a value of a setting with these values.
-    pub(crate) fn parse(&self, values: Values, text: &str) -> Result<Value, String> {
+    pub(crate) fn parse(&self, values: Values, text: &str) -> Result<Value, InvalidValue> {
         if self.numbers.is_empty() {
             return values.parse(text);
         }
@@ -90,9 +90,9 @@ impl Variable {
         match own.parse(text)? {
             Value::Number(number) => {
                 let means = usize::try_from(number).ok().and_then(|index| self.numbers.get(index));
-                means.map(|number| Value::Number(*number)).ok_or_else(|| own.wanted())
+                means.map(|number| Value::Number(*number)).ok_or(InvalidValue::NotOneOf(own))
             }
-            Value::Text(_) => Err(own.wanted()),
+            Value::Text(_) => Err(InvalidValue::NotOneOf(own)),
         }
     }
 }
@@ -164,9 +164,11 @@ impl<C> Row<C> {
     }
 
     /// Stores a value without comparing it with other settings. The error names the valid values.
-    pub fn write(&self, config: &mut C, value: &Value) -> Result<(), String> {
+    pub fn write(&self, config: &mut C, value: &Value) -> Result<(), InvalidValue> {
         match value {
-            Value::Number(number) if !self.spec.values.contains(*number) => Err(self.spec.values.wanted()),
+            Value::Number(number) if !self.spec.values.contains(*number) => {
+                Err(InvalidValue::NotOneOf(self.spec.values))
+            }
             _ => (self.access.write)(config, value),
         }
     }

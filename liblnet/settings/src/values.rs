@@ -38,6 +38,29 @@ pub enum Values {
     Text,
 }
 
+/// The error for a value that a setting does not take; its text names the valid values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidValue {
+    /// The value is none of the setting's.
+    #[error("{}", .0.wanted())]
+    NotOneOf(Values),
+    /// The value is a text.
+    #[error("a number")]
+    NotANumber,
+    /// The number is larger than its field can hold.
+    #[error("a smaller number")]
+    TooLarge,
+    /// The text does not have this form.
+    #[error("{0}")]
+    NotOfForm(&'static str),
+    /// The setting follows from others.
+    #[error("nothing")]
+    NeverSet,
+    /// The number stands for no word.
+    #[error("one of the words")]
+    NotAWord,
+}
+
 /// The words of a [`Values::Switch`].
 const SWITCH: &[&str] = &["off", "on"];
 
@@ -88,7 +111,7 @@ impl Values {
     }
 
     /// Reads a value. The error names the valid values.
-    pub fn parse(self, text: &str) -> Result<Value, String> {
+    pub fn parse(self, text: &str) -> Result<Value, InvalidValue> {
         let number = || text.parse().ok().filter(|number| self.contains(*number));
         let read = match self {
             Self::Numbers(..) | Self::ZeroOrNumbers(..) | Self::Switch => number(),
@@ -96,7 +119,7 @@ impl Values {
             Self::Words(_) => self.number_of(text),
             Self::Text => return Ok(Value::Text(text.to_owned())),
         };
-        read.map(Value::Number).ok_or_else(|| self.wanted())
+        read.map(Value::Number).ok_or(InvalidValue::NotOneOf(self))
     }
 
     /// The valid values as text.

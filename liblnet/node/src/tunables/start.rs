@@ -3,7 +3,7 @@
 use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_log::{LogClass, write_line};
-use lnet_settings::{Access, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
+use lnet_settings::{Access, InvalidValue, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
 use std::num::NonZeroUsize;
 
@@ -49,7 +49,7 @@ pub(super) const START: &[Row<StartConfig>] = &[
                 let text = value.to_string();
                 let pattern = text.parse::<Pattern>().map_err(|error| {
                     write_line!(LogClass::ConfigInvalid, "LNET_CPU_PATTERN=\"{text}\": {error}");
-                    "partitions numbered from 0, such as 0[0-3] 1[4-7]".to_owned()
+                    InvalidValue::NotOfForm("partitions numbered from 0, such as 0[0-3] 1[4-7]")
                 })?;
                 config.cpts = Layout::Pattern(pattern);
                 Ok(())

@@ -198,7 +198,7 @@ fn a_value_that_is_not_taken_is_answered_with_what_is_wanted() {
         ("LNET_CPU_PATTERN", "0[0", "partitions numbered from 0, such as 0[0-3] 1[4-7]"),
     ];
     for (name, value, text) in table {
-        assert_eq!(wanted(name, value), text, "{name}={value}");
+        assert_eq!(wanted(name, value).to_string(), text, "{name}={value}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::settings::{DiscoveryMode, MAX_HEALTH, Settings};
 use crate::access::Access;
 use crate::range::{MAX_INT, MAX_WORD};
 use crate::row::{CFunction, CFunctions, ChangeTime, GlobalKey, Refusal, Row, Spec, Variable};
-use crate::values::{Unit, Value, Values};
+use crate::values::{InvalidValue, Unit, Value, Values};
 use crate::{choice, field};
 
 macro_rules! settings {
@@ -24,7 +24,8 @@ macro_rules! settings {
 }
 
 /// A setting of the block `global` that may change at any time.
-const GLOBAL: Spec = Spec { change: ChangeTime::AnyTime, global: Some(GlobalKey::JUDGED_BY_NODE), ..Spec::LNET };
+const GLOBAL: Spec =
+    Spec { change: ChangeTime::AnyTime, global: Some(GlobalKey::JUDGED_BY_NODE), ..Spec::LNET };
 /// A setting that liblnetconfig checks, or that only this library has.
 const LIBRARYS: Spec = Spec { global: Some(GlobalKey::JUDGED_BY_LIBRARY), ..GLOBAL };
 /// The numbers of a C `int` from 0 on.
@@ -213,7 +214,7 @@ settings! {
         },
         access: Access {
             read: |settings| Value::Number(settings.lnd_timeout().into()),
-            write: |_, _| Err("nothing".to_owned()),
+            write: |_, _| Err(InvalidValue::NeverSet),
         },
     };
     ResponseTracking = Row {
