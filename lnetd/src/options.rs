@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) from_environment: bool,
 
-    /// What the node is called; its control socket is NAME.sock
+    /// Name of the node; its control socket is NAME.sock
     #[arg(long, value_name = "NAME", env = "LNET_NODE", default_value = "lnetd")]
     pub(crate) node: NodeName,
 
@@ -39,11 +39,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(crate) pid_file: Option<PathBuf>,
 
-    /// How much is logged to standard error: off, error, warn, info, debug or trace [default: info]
+    /// Level of the log on standard error: off, error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) log_level: Option<LevelFilter>,
 
-    /// Say what is wrong with the configuration file and end
+    /// Check the configuration file, print its mistakes and end
     #[arg(long, conflicts_with_all = ["loopback_only", "from_environment"])]
     pub(crate) check: bool,
 

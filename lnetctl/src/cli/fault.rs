@@ -7,10 +7,10 @@ use std::time::Duration;
 /// Lose or delay messages on purpose.
 #[derive(Debug, Subcommand)]
 pub enum Fault {
-    /// Lose messages, or make it fail to send them
+    /// Drop messages, or let their sending fail
     #[command(subcommand)]
     Drop(Drop),
-    /// Make messages late, on their way out and on arrival
+    /// Delay messages, before they are sent and on arrival
     #[command(subcommand)]
     Delay(Delay),
 }
@@ -56,10 +56,10 @@ pub enum Delay {
 /// The messages that a rule is for, and the part of them that it affects.
 #[derive(Debug, Args)]
 pub struct FaultFilter {
-    /// Whose messages: a NID, *@NET for all of a net, or *; mandatory
+    /// Sources of the messages: a NID, *@NET for all of a net, or *; mandatory
     #[arg(short, long, value_name = "NID")]
     pub source: Option<String>,
-    /// For whom, likewise; mandatory
+    /// Destinations of the messages, in the same form; mandatory
     #[arg(short, long, value_name = "NID")]
     pub dest: Option<String>,
     /// One of each N messages; this or --interval
@@ -108,7 +108,7 @@ pub struct DelayAdd {
     /// One message in each SECONDS, at a random moment
     #[arg(long, value_name = "SECONDS", value_parser = number::seconds)]
     pub interval: Option<Duration>,
-    /// How late; mandatory
+    /// Seconds by which messages are delayed; mandatory
     #[arg(short, long, value_name = "SECONDS", value_parser = number::seconds)]
     pub latency: Option<Duration>,
 }

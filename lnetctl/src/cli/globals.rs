@@ -7,10 +7,10 @@ use lnet_dlc::runtime_dir::NodeName;
 /// For every command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Globals {
-    /// Which node; needed only where several run on this machine [default: LNET_NODE, if that is set]
+    /// Name of the node; needed only if several nodes run on this machine [default: LNET_NODE, if that is set]
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
-    /// How to write what is shown: yaml (the default) or json
+    /// Format of the output: yaml (the default) or json
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 }

@@ -5,7 +5,7 @@ use clap::Subcommand;
 /// Brings LNet up or down.
 #[derive(Debug, Subcommand)]
 pub enum Lnet {
-    /// Bring LNet up; start the daemon if no node runs
+    /// Start LNet; start the daemon if no node runs
     ///
     /// The daemon logs to NAME.log beside its control socket, NAME.sock.
     Configure {
@@ -17,6 +17,6 @@ pub enum Lnet {
         #[arg(short, long)]
         large: bool,
     },
-    /// Take LNet down: nets, peers, routes, rules; the daemon ends, and settings with it
+    /// Stop LNet with its nets, peers, routes and rules; the daemon ends, and its settings are lost
     Unconfigure,
 }

@@ -75,10 +75,10 @@ export, ping and discover).";
 /// The commands of `lnetctl`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Bring LNet up or down
+    /// Start or stop LNet
     #[command(subcommand)]
     Lnet(Lnet),
-    /// Routes: nets that are reached over other nodes
+    /// Routes: nets that are reached through other nodes
     #[command(subcommand)]
     Route(Route),
     /// Nets and the interfaces on them
@@ -90,13 +90,13 @@ pub enum Command {
     /// Settings of the whole node
     #[command(subcommand)]
     Set(Set),
-    /// Take in a YAML file of configuration
+    /// Read a YAML file of configuration
     ///
     /// Every form of configuration that lnetctl wrote since 2.7 is read. A file with a mistake is not begun,
     /// and every mistake is reported with its line. After that a failing item does not stop the others; the
     /// last failure is the exit status.
     Import(Import),
-    /// Give out the whole configuration as YAML
+    /// Print the whole configuration as YAML
     ///
     /// Nets, routes, routing, buffers, peers, settings, selection rules. It fails if something of it cannot be read; standard output then
     /// has the rest, and a file is left as it was.
@@ -118,7 +118,7 @@ pub enum Command {
     ///
     /// It fails if one of the words found no answer; between commas, one answer is enough.
     Ping(Ping),
-    /// Discover other nodes: learn all their NIDs and tell them ours
+    /// Discover other nodes: learn all their NIDs, and tell them those of this node
     ///
     /// It fails if one of the words found no answer; between commas, one answer is enough.
     Discover(Discover),

@@ -7,19 +7,19 @@ use lnet_dlc::ranges::HEALTH;
 /// Other nodes.
 #[derive(Debug, Subcommand)]
 pub enum Peer {
-    /// Make a peer, or give it NIDs; the first NID that is refused ends it, those before stay
+    /// Add a peer, or NIDs to a peer; the first NID that is refused ends the command, NIDs before it stay
     #[command(arg_required_else_help = true)]
     Add(PeerAdd),
-    /// Forget a peer, or take NIDs from it
+    /// Delete a peer, or NIDs of a peer
     #[command(arg_required_else_help = true)]
     Del(PeerDel),
     /// Show peers
     Show(PeerShow),
     /// Show the primary NIDs of all peers
     List,
-    /// Change what can be changed of a peer
+    /// Change the health or the state of a peer or of its interfaces
     Set(PeerSet),
-    /// Show which way the next message would go, and what spoke against every other; nothing is sent
+    /// Show the path that the next message would take, and the reason against every other path; nothing is sent
     Explain(PeerExplain),
 }
 

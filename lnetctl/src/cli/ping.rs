@@ -14,10 +14,10 @@ pub struct Ping {
     /// a process of a node
     #[arg(value_name = "NID", required = true)]
     pub nids: Vec<String>,
-    /// How many seconds to wait for an answer: 1 to 180 [default: 1]
+    /// Seconds to wait for an answer: 1 to 180 [default: 1]
     #[arg(short, long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = number::counted(TIMEOUT))]
     pub timeout: Option<u32>,
-    /// By which of this node's NIDs
+    /// NID of this node to send from
     #[arg(short, long, value_name = "NID")]
     pub source: Option<String>,
 }
@@ -28,7 +28,7 @@ pub struct Discover {
     /// NIDs, also several between commas; without @NET they are on tcp
     #[arg(value_name = "NID", required = true)]
     pub nids: Vec<String>,
-    /// Also tell this node's NIDs to nodes that have them already
+    /// Also push this node's NIDs to nodes that have them already
     #[arg(short, long)]
     pub force: bool,
 }

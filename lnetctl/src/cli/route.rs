@@ -18,16 +18,16 @@ pub enum Route {
 /// Options of `route add`.
 #[derive(Debug, Args)]
 pub struct RouteAdd {
-    /// The net that is reached; mandatory
+    /// The net that the route leads to; mandatory
     #[arg(short, long)]
     pub net: Option<String>,
-    /// The nodes that lead there: ranges of NIDs between commas, at most 128 NIDs; mandatory
+    /// NIDs of the gateways: ranges of NIDs between commas, at most 128 NIDs; mandatory
     #[arg(short, long = "gateway", value_name = "LIST")]
     pub gateways: Option<String>,
-    /// How many routers lie between: 1 to 255 [default: not known]
+    /// Number of routers on the way: 1 to 255 [default: not known]
     #[arg(short = 'c', long = "hop-count", alias = "hop", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub hops: Option<i32>,
-    /// Smaller is preferred: from 0 [default: 0]
+    /// Priority of the route, from 0; a smaller number is preferred [default: 0]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(ROUTE_PRIORITY))]
     pub priority: Option<i32>,
     /// Of releases before 2.17: kept and shown, but `set health_sensitivity` says how much a failure lowers the health of
@@ -39,10 +39,10 @@ pub struct RouteAdd {
 /// Options of `route del`.
 #[derive(Debug, Args)]
 pub struct RouteDel {
-    /// The net that is reached; mandatory
+    /// The net that the route leads to; mandatory
     #[arg(short, long)]
     pub net: Option<String>,
-    /// The nodes that lead there: ranges of NIDs between commas; mandatory
+    /// NIDs of the gateways: ranges of NIDs between commas; mandatory
     #[arg(short, long = "gateway", value_name = "LIST")]
     pub gateways: Option<String>,
 }
@@ -50,16 +50,16 @@ pub struct RouteDel {
 /// Options of `route show`.
 #[derive(Debug, Args)]
 pub struct RouteShow {
-    /// To this net
+    /// Routes to this net
     #[arg(short, long)]
     pub net: Option<String>,
-    /// By the node with this NID
+    /// Routes by the gateway with this NID
     #[arg(short, long, value_name = "NID")]
     pub gateway: Option<String>,
-    /// Over so many routers
+    /// Routes with this number of hops
     #[arg(short = 'c', long = "hop-count", alias = "hop", value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(HOPS))]
     pub hops: Option<i32>,
-    /// With this priority
+    /// Routes with this priority
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(ROUTE_PRIORITY))]
     pub priority: Option<i32>,
     #[command(flatten)]

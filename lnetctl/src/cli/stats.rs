@@ -39,7 +39,7 @@ pub struct StatsShow {
 /// Measures.
 #[derive(Debug, Args)]
 pub struct StatsRate {
-    /// For how long, in seconds; fractions are allowed
+    /// Seconds of the measurement; fractions are allowed
     #[arg(value_name = "SECONDS", default_value = "1", value_parser = number::seconds)]
     pub time: Duration,
 }

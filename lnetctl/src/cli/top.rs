@@ -7,16 +7,16 @@ use std::time::Duration;
 /// A live view.
 #[derive(Debug, Args)]
 pub struct Top {
-    /// Seconds from one look to the next; fractions are allowed
+    /// Seconds between two pictures; fractions are allowed
     #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = number::seconds)]
     pub interval: Duration,
-    /// Write one picture as text, with all rows, after one interval, and end
+    /// Print one picture as text, with all rows, after one interval, and end
     #[arg(long)]
     pub once: bool,
     /// How peers are ordered at first
     #[arg(short, long, value_name = "ORDER", value_enum, default_value_t = Sort::Traffic)]
     pub sort: Sort,
-    /// Look at so many peers and no more: those that came first
+    /// Maximum number of peers to show, the first of the list
     #[arg(long, value_name = "N", default_value = "1000", value_parser = number::count)]
     pub max_peers: u32,
 }

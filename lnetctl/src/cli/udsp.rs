@@ -36,10 +36,10 @@ pub struct UdspAdd {
     /// From 0, the most preferred, to 255. Without it, 0
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::rule_priority)]
     pub priority: Option<u32>,
-    /// How many messages go in a row, before the next of equal priority has its turn
+    /// Number of messages in a row, after which the next candidate of equal priority has its turn
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::counted(RULE_MESSAGES))]
     pub messages: Option<u32>,
-    /// The place of the rule, from 0 [default: the last]
+    /// Position of the rule, from 0 [default: the last]
     #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::counted(RULE_INDEX))]
     pub index: Option<u32>,
 }
@@ -48,7 +48,7 @@ pub struct UdspAdd {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["index", "all", "src", "dst", "rte"])))]
 pub struct UdspDel {
-    /// Which; -1 is all
+    /// Number of the rule; -1 for all
     #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub index: Option<i32>,
     /// All rules

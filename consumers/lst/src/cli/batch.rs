@@ -9,23 +9,23 @@ const DEFAULT: &str = "batch";
 /// A batch.
 #[derive(Debug, Args)]
 pub struct AddBatch {
-    /// Its name
+    /// Name of the batch
     pub batch: String,
 }
 
 /// A batch starts.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Told to the nodes, which do not look at it
+    /// Passed to the nodes, which ignore it
     #[arg(short, long, value_name = "SECONDS", default_value = "0")]
     pub timeout: u32,
-    /// Watch its nodes until q is pressed or it has ended: bandwidths, rates, errors
+    /// Watch the nodes of the batch until q is pressed or the batch has ended: bandwidths, rates, errors
     #[arg(long)]
     pub live: bool,
-    /// With --live: seconds from one look to the next; fractions are allowed
+    /// With --live: seconds between two pictures; fractions are allowed
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = number::seconds)]
     pub interval: Duration,
-    /// Its name
+    /// Name of the batch
     #[arg(default_value = DEFAULT)]
     pub batch: String,
 }
@@ -36,7 +36,7 @@ pub struct Stop {
     /// Give up RPCs that are in flight
     #[arg(short, long)]
     pub force: bool,
-    /// Its name
+    /// Name of the batch
     #[arg(default_value = DEFAULT)]
     pub batch: String,
 }
@@ -44,7 +44,7 @@ pub struct Stop {
 /// Batches are shown.
 #[derive(Debug, Args)]
 pub struct ListBatch {
-    /// Only this of its tests, from 1 on
+    /// Only the test with this number in the batch, from 1 on
     #[arg(short, long, value_name = "N")]
     pub test: Option<u32>,
     /// Show servers instead of clients
@@ -53,47 +53,47 @@ pub struct ListBatch {
     /// Show nodes that have the session
     #[arg(short, long)]
     pub active: bool,
-    /// Show nodes that do not
+    /// Show nodes that do not have the session
     #[arg(short, long)]
     pub invalid: bool,
     /// Show all nodes
     #[arg(short = 'l', long)]
     pub all: bool,
-    /// Which; without it, the names of all
+    /// Name of the batch; without it the names of all batches are shown
     pub batch: Option<String>,
 }
 
-/// A batch is asked for.
+/// A batch is queried.
 #[derive(Debug, Args)]
 pub struct Query {
-    /// Only for this of its tests, from 1 on
+    /// Only the test with this number in the batch, from 1 on
     #[arg(short, long, value_name = "N")]
     pub test: Option<u32>,
-    /// Of its servers, which run nothing of their own
+    /// Ask the servers of the batch instead of its clients; servers run no test themselves
     #[arg(short, long)]
     pub server: bool,
-    /// How many seconds to wait for nodes
+    /// Seconds to wait for the nodes
     #[arg(short = 'o', long, value_name = "SECONDS", default_value = "5", value_parser = number::positive)]
     pub timeout: u32,
-    /// With --loop: seconds from one question to the next
+    /// With --loop: seconds between two queries
     #[arg(short, long, value_name = "SECONDS", default_value = "5", value_parser = number::positive)]
     pub delay: u32,
-    /// How often to ask
+    /// Number of queries
     #[arg(short = 'c', long = "loop", value_name = "N", default_value = "1", value_parser = number::positive)]
     pub repeat: u32,
-    /// Show nodes that run something of it
+    /// Show nodes on which a test of the batch runs
     #[arg(short, long)]
     pub active: bool,
-    /// Show nodes that do not
+    /// Show nodes on which no test of the batch runs
     #[arg(short, long)]
     pub idle: bool,
-    /// Show nodes that say no
+    /// Show nodes that refuse the query
     #[arg(short, long)]
     pub error: bool,
     /// Show all nodes
     #[arg(short = 'l', long)]
     pub all: bool,
-    /// Its name
+    /// Name of the batch
     #[arg(default_value = DEFAULT)]
     pub batch: String,
 }

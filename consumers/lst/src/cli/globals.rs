@@ -6,10 +6,10 @@ use lnet_command_line::globals::{self, GlobalsError};
 /// For every command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Globals {
-    /// The console of which node; needed only where several have a session on this machine
+    /// Node whose console is used; needed only if several nodes of this machine have a session
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
-    /// How to write what is shown: text (the default) or json
+    /// Format of the output: text (the default) or json
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 }

@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args};
 /// A group.
 #[derive(Debug, Args)]
 pub struct AddGroup {
-    /// Its name
+    /// Name of the group
     pub group: String,
     /// NIDs, such as 192.0.2.[1-5,9,10-20/2]@tcp
     #[arg(required = true)]
@@ -15,7 +15,7 @@ pub struct AddGroup {
 /// A group.
 #[derive(Debug, Args)]
 pub struct DelGroup {
-    /// Its name
+    /// Name of the group
     pub group: String,
 }
 
@@ -23,16 +23,16 @@ pub struct DelGroup {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("how").required(true).args(["refresh", "clean", "remove"]))]
 pub struct UpdateGroup {
-    /// Give the session to those of its nodes that do not have it
+    /// Add those nodes of the group to the session that do not have it
     #[arg(short = 'f', long)]
     pub refresh: bool,
-    /// Forget its nodes in this state: active, busy, down, unknown, or invalid for all that are not active
+    /// Remove the nodes of the group in this state: active, busy, down, unknown, or invalid for all that are not active
     #[arg(short, long, value_name = "STATE")]
     pub clean: Option<String>,
-    /// Take the session from these of its nodes, and forget them
+    /// Remove these nodes from the group, and from the session
     #[arg(short, long, value_name = "NIDS")]
     pub remove: Option<String>,
-    /// Its name
+    /// Name of the group
     pub group: String,
 }
 
@@ -42,7 +42,7 @@ pub struct ListGroup {
     /// Show nodes that have the session
     #[arg(short, long)]
     pub active: bool,
-    /// Show nodes that have another one
+    /// Show nodes that have another session
     #[arg(short, long)]
     pub busy: bool,
     /// Show nodes that did not answer in time
@@ -54,6 +54,6 @@ pub struct ListGroup {
     /// Show all nodes
     #[arg(short = 'l', long)]
     pub all: bool,
-    /// Which; without any, the names of all
+    /// Names of the groups; without any the names of all groups are shown
     pub groups: Vec<String>,
 }

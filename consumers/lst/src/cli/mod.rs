@@ -1,4 +1,4 @@
-//! The command line: what there is to say. One file for each group of commands.
+//! The command line of `lst`. One file for each group of commands.
 //!
 //! The documentation of options is what `--help` prints, in which brackets are no links.
 #![allow(rustdoc::broken_intra_doc_links)]

@@ -6,12 +6,12 @@ use clap::Args;
 /// A session.
 #[derive(Debug, Args)]
 pub struct NewSession {
-    /// After so many seconds without a command the session ends
+    /// Seconds without a command after which the session ends
     #[arg(short, long, value_name = "SECONDS", default_value = "300", value_parser = number::positive)]
     pub timeout: u32,
-    /// Take the place of other sessions, here and on nodes
+    /// Replace other sessions, of this console and on the nodes
     #[arg(short, long)]
     pub force: bool,
-    /// Its name, of at most 31 bytes [default: USER@HOST]
+    /// Name of the session, of at most 31 bytes [default: USER@HOST]
     pub name: Option<String>,
 }

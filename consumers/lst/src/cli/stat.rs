@@ -6,19 +6,19 @@ use clap::Args;
 /// Counters, again and again.
 #[derive(Debug, Args)]
 pub struct Stat {
-    /// How many seconds to wait for nodes, 3 to 30
+    /// Seconds to wait for the nodes, 3 to 30
     #[arg(short, long, value_name = "SECONDS", default_value = "5", value_parser = number::positive)]
     pub timeout: u32,
-    /// Seconds from one look to the next
+    /// Seconds between two samples
     #[arg(short, long, value_name = "SECONDS", default_value = "5", value_parser = number::positive)]
     pub delay: u32,
-    /// After so many blocks it ends [default: never]
+    /// Number of blocks after which the command ends [default: no limit]
     #[arg(long, value_name = "N", value_parser = number::positive)]
     pub count: Option<u32>,
     /// Show LNet messages, which is the default
     #[arg(short, long)]
     pub lnet: bool,
-    /// Show RPCs, of which there is nothing
+    /// Show RPCs; the nodes report none
     #[arg(short = 'c', long)]
     pub rpc: bool,
     /// Show bandwidths, and rates only with --rate
@@ -36,10 +36,10 @@ pub struct Stat {
     /// Show the mean of the nodes
     #[arg(short = 'g', long)]
     pub avg: bool,
-    /// Show the least of them
+    /// Show the minimum of the nodes
     #[arg(short = 'n', long)]
     pub min: bool,
-    /// Show the most of them
+    /// Show the maximum of the nodes
     #[arg(short = 'x', long)]
     pub max: bool,
     /// Bandwidths in 1000000 bytes a second instead of 1048576
