@@ -180,12 +180,17 @@ MEMCHECK = valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-ki
 	--errors-for-leak-kinds=definite --suppressions=$(CURDIR)/c-tests/valgrind.supp
 RUNNER = CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
 
-.PHONY: valgrind
-valgrind:
+.PHONY: valgrind valgrind-c-api
+valgrind: valgrind-c-api
 	@scripts/setup test
 	cargo test --package lnet --test c_programs --quiet -- valgrind_finds_nothing_in
 	env $(RUNNER)="$(MEMCHECK)" cargo test --package lnet-core --test shutdown_and_unlink --quiet
 	env $(RUNNER)="$(MEMCHECK)" cargo test --package socklnd --test endings --quiet
+
+# The conversions of C pointers, which Rust's tests of the C API call.
+valgrind-c-api:
+	@scripts/setup test
+	env $(RUNNER)="$(MEMCHECK)" cargo test --package lnet --lib --quiet
 
 bench-quick: compare-programs
 	$(COMPARE) --quick $(COMPARE_FLAGS)
