@@ -8,32 +8,20 @@ use lnet_dlc::request::{AddLocalNi, DelLocalNi, LndTunables, NiTunables};
 use lnet_dlc::{Backend, Request};
 use lnet_node::Node;
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use support::machines::{Machines, Wiring};
 use support::netns::ip;
 use support::rails::{Discovery, Rails, Transfer, node_with, wait_until};
+use test_support::log_recorder;
 
 const NETWORKS: &str = "tcp(eth0,eth1)";
 const MESSAGES: usize = 64;
 const LENGTH: usize = 64 * 1024;
 
-/// The lines about shared subnets.
-static LOG_RECORDER: LogRecorder = LogRecorder(Mutex::new(Vec::new()));
-
-struct LogRecorder(Mutex<Vec<String>>);
-
-impl log::Log for LogRecorder {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        if record.target() == "lnet::subnet_shared" {
-            self.0.lock().unwrap().push(record.args().to_string());
-        }
-    }
-
-    fn flush(&self) {}
+/// Returns the lines about shared subnets since the last call.
+fn said() -> Vec<String> {
+    let lines = log_recorder::take().into_iter().filter(|line| line.target == "lnet::subnet_shared");
+    lines.map(|line| line.text).collect()
 }
 
 fn node(machines: &Machines, machine: usize, bind: &str) -> Arc<Node> {
@@ -95,11 +83,10 @@ fn warned(machines: &Machines, node: &Arc<Node>) -> Vec<String> {
 #[test]
 fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
     let Some(machines) = Machines::or_skip(2, 2, Wiring::OneSwitch, |_| None) else { return };
-    log::set_logger(&LOG_RECORDER).unwrap();
-    log::set_max_level(log::LevelFilter::Info);
+    log_recorder::listen(log::LevelFilter::Info);
     // With source routes the node logs nothing.
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
-    assert!(LOG_RECORDER.0.lock().unwrap().is_empty());
+    assert_eq!(said(), [""; 0]);
     let all = (MESSAGES * LENGTH) as u64;
     let [first, second] = carried(&machines, near, far);
     assert!(first > all / 4 && second > all / 4, "{first} {second}");
@@ -111,20 +98,20 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
         }
     });
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
-    let said = std::mem::take(&mut *LOG_RECORDER.0.lock().unwrap());
-    assert_eq!(said.len(), 1, "{said:?}");
+    let warnings = said();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(
-        said[0].starts_with("NI 10.77.0.2@tcp: ") && said[0].contains("leaves by eth0, not eth1"),
-        "{said:?}"
+        warnings[0].starts_with("NI 10.77.0.2@tcp: ") && warnings[0].contains("leaves by eth0, not eth1"),
+        "{warnings:?}"
     );
-    assert_eq!(warned(&machines, &near), [0; 3].map(|_| said[0].clone()));
-    LOG_RECORDER.0.lock().unwrap().clear();
+    assert_eq!(warned(&machines, &near), [0; 3].map(|_| warnings[0].clone()));
+    said();
     let [first, second] = carried(&machines, near, far);
     assert!(first > all && second < all / 8, "{first} {second}");
 
     let near = node(&machines, 0, "1");
     let far = node(&machines, 1, "0");
-    assert!(LOG_RECORDER.0.lock().unwrap().is_empty());
+    assert_eq!(said(), [""; 0]);
     let [first, second] = carried(&machines, near, far);
     assert!(first > all / 4 && second > all / 4, "{first} {second}");
 }

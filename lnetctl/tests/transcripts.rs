@@ -11,28 +11,11 @@ use lnetctl::run::{self, LineEnd};
 use lnetctl::shell;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use test_support::transcripts;
 
 #[test]
 fn every_command_prints_what_its_transcript_has() {
-    let mut wrong = Vec::new();
-    for entry in fs::read_dir("tests/transcripts").unwrap() {
-        let path = entry.unwrap().path();
-        let expected = fs::read_to_string(&path).unwrap();
-        let actual = play(&expected, path.file_name().unwrap() != "no-node.txt");
-        if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
-            fs::write(&path, actual).unwrap();
-        } else if actual != expected {
-            wrong.push(difference(&path, &expected, &actual));
-        }
-    }
-    assert!(wrong.is_empty(), "{}\nUPDATE_TRANSCRIPTS=1 writes them anew", wrong.concat());
-}
-
-fn difference(path: &Path, expected: &str, actual: &str) -> String {
-    let at = expected.lines().zip(actual.lines()).take_while(|(one, other)| one == other).count();
-    let line = |text: &str| text.lines().nth(at).unwrap_or("(end)").to_owned();
-    format!("{}:{}\n  expected {}\n  actual   {}\n", path.display(), at + 1, line(expected), line(actual))
+    transcripts::check_all(|path, transcript| play(transcript, path.file_name().unwrap() != "no-node.txt"));
 }
 
 /// Returns the transcript with the current output of its commands. Comments and commands are kept.

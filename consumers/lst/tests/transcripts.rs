@@ -18,9 +18,9 @@ use lst::shell;
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
+use test_support::transcripts;
 
 const NODES: [&str; 4] = ["10.99.0.11@tcp", "10.99.0.12@tcp", "10.99.0.13@tcp", "10.99.0.14@tcp"];
 
@@ -50,24 +50,7 @@ struct Player {
 
 #[test]
 fn every_command_prints_what_its_transcript_has() {
-    let mut wrong = Vec::new();
-    for entry in fs::read_dir("tests/transcripts").unwrap() {
-        let path = entry.unwrap().path();
-        let expected = fs::read_to_string(&path).unwrap();
-        let actual = play(&expected);
-        if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
-            fs::write(&path, actual).unwrap();
-        } else if actual != expected {
-            wrong.push(difference(&path, &expected, &actual));
-        }
-    }
-    assert!(wrong.is_empty(), "{}\nUPDATE_TRANSCRIPTS=1 writes them anew", wrong.concat());
-}
-
-fn difference(path: &Path, expected: &str, actual: &str) -> String {
-    let at = expected.lines().zip(actual.lines()).take_while(|(one, other)| one == other).count();
-    let line = |text: &str| text.lines().nth(at).unwrap_or("(end)").to_owned();
-    format!("{}:{}\n  expected {}\n  actual   {}\n", path.display(), at + 1, line(expected), line(actual))
+    transcripts::check_all(|_, transcript| play(transcript));
 }
 
 /// Returns the transcript with the current output of its commands. Comments and commands are kept.

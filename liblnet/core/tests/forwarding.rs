@@ -11,12 +11,12 @@ use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::Route;
 use lnet_core::{CarriedOrigin, Cause, Confirmation, Errno, MessageOrigin, OutgoingMessage, Provenance};
 use lnet_wire::{Body, Header, Nid, WireHandle};
-use log::Level;
+use log::{Level, LevelFilter};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
-use support::log_recorder::{listen, said};
 use support::{BITS, FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
+use test_support::log_recorder::{self, said};
 
 /// A NID on `tcp1`, the net that the node is on beside `tcp`.
 fn far(address: u32) -> Nid {
@@ -181,7 +181,7 @@ fn a_message_to_a_nid_that_is_down_goes_to_another_of_that_node_if_both_ends_are
 
 #[test]
 fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
-    listen();
+    log_recorder::listen(LevelFilter::Info);
     let rig = router([8; 3], 8);
     let is_discarded = |header: &Header| matches!(rig.arrives(header), RxAction::Discard);
     let elsewhere = |from: u32| Header { dest_nid: on_net(7, 7), ..put(from, 5, 0) };
@@ -210,7 +210,7 @@ fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
 /// Fails if a message circulates between routers with wrong routes.
 #[test]
 fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
-    listen();
+    log_recorder::listen(LevelFilter::Info);
     let sender = 104;
     let id = |id: u64| NonZeroU64::new(id).unwrap();
     let origin = MessageOrigin { node: id(70), id: id(7) };

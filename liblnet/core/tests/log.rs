@@ -10,15 +10,15 @@ use lnet_core::{
     Cause, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Ni, Target, Time,
 };
 use lnet_wire::{Body, Header, Nid, Pid};
-use log::Level;
+use log::{Level, LevelFilter};
 use std::sync::Arc;
 use std::time::Duration;
-use support::log_recorder::{listen, said};
 use support::{FakeDriver, OnSend, Rig, header_from, nid, not_sent, put_body};
+use test_support::log_recorder::{self, said};
 
 /// A node on which these NIDs fail, and a multi-rail peer.
 fn node(own: &[&str], failing: &[&str], cause: Cause, peer: &str) -> Rig {
-    listen();
+    log_recorder::listen(LevelFilter::Info);
     let failing: Vec<Nid> = failing.iter().map(|own| nid(own)).collect();
     let driver = FakeDriver::scripted(move |message| match failing.contains(&message.header().src_nid) {
         true => OnSend::Fail(not_sent(Errno::TimedOut, cause)),
@@ -98,7 +98,7 @@ fn a_message_that_matches_nothing_is_counted_as_dropped_and_logged() {
 /// or only when there is another line to log.
 #[test]
 fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
-    listen();
+    log_recorder::listen(LevelFilter::Info);
     let (own, peer) = ("10.4.0.1@tcp", "10.4.0.9@tcp");
     let rig = Rig::builder(FakeDriver::new(OnSend::Complete)).nids([nid(own)]).build();
     let Rig { core, clock, .. } = &rig;
@@ -256,7 +256,7 @@ fn portals_that_no_node_has_are_refused_and_logged() {
 /// Fails if a node drops messages in its shutdown and does not log how many.
 #[test]
 fn a_shutdown_says_how_many_messages_of_programs_were_lost() {
-    listen();
+    log_recorder::listen(LevelFilter::Info);
     let (own, peer) = ("10.7.0.1@tcp", "10.7.0.9@tcp");
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([nid(own)]).build();
     assert_eq!(rig.core.data_path().unsent_requests(), 0);

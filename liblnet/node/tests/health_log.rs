@@ -5,31 +5,13 @@ use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, Pi
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid, ProcessId};
-use log::{Level, LevelFilter, Log, Metadata, Record};
-use std::sync::{Arc, Mutex, Once};
-
-/// The lines logged by all tests of this file.
-struct LogRecorder(Mutex<Vec<(Level, String)>>);
-
-static LOG_RECORDER: LogRecorder = LogRecorder(Mutex::new(Vec::new()));
-static LISTEN: Once = Once::new();
-
-impl Log for LogRecorder {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        self.0.lock().unwrap().push((record.level(), record.args().to_string()));
-    }
-
-    fn flush(&self) {}
-}
+use log::{Level, LevelFilter};
+use std::sync::Arc;
+use test_support::log_recorder;
 
 /// Whether a line with all these words was logged as an error.
 fn was_said(words: &[&str]) -> bool {
-    let said = LOG_RECORDER.0.lock().unwrap();
-    said.iter().any(|(level, line)| *level == Level::Error && words.iter().all(|word| line.contains(word)))
+    log_recorder::said(Level::Error, words) > 0
 }
 
 fn nid(text: &str) -> Nid {
@@ -38,10 +20,7 @@ fn nid(text: &str) -> Nid {
 
 /// A node with these interfaces of the loopback, on which no other node listens.
 fn node(interfaces: [&str; 2]) -> Arc<Node> {
-    LISTEN.call_once(|| {
-        log::set_logger(&LOG_RECORDER).unwrap();
-        log::set_max_level(LevelFilter::Info);
-    });
+    log_recorder::listen(LevelFilter::Info);
     let mut config = StartConfig::default();
     config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept = socklnd::AcceptFrom::None;
     let node = Node::start(Pid::LUSTRE, config).unwrap();
@@ -85,8 +64,8 @@ fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     let target = ProcessId { nid: primary, pid: Pid::LUSTRE };
     let ping = Ping { target, source: None, timeout_ms: Some(60_000), max_nids: 16 };
     assert!(backend.ask::<PingResponse>(Request::PingPeer(ping)).is_err());
-    let said = LOG_RECORDER.0.lock().unwrap();
-    let lines = said.iter().filter(|(level, _)| *level == Level::Error).map(|(_, line)| line.as_str());
+    let said = log_recorder::lines();
+    let lines = said.iter().filter(|line| line.level == Level::Error).map(|line| line.text.as_str());
     let pairs: Vec<_> = lines
         .filter_map(failed_and_new_path)
         .filter(|(failed, _)| [primary, other].contains(&failed.1))

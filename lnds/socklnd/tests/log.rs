@@ -4,30 +4,13 @@
 mod support;
 
 use lnet_core::EventKind;
-use log::{LevelFilter, Log, Metadata, Record};
+use log::LevelFilter;
 use socklnd::AcceptFrom;
 use socklnd::proto::{ConnectionType, Hello, acceptor};
 use std::io::Write;
 use std::net::Ipv4Addr;
-use std::sync::Mutex;
 use support::*;
-
-/// A logger that keeps all lines of this process.
-struct LogRecorder(Mutex<Vec<String>>);
-
-static LOG_RECORDER: LogRecorder = LogRecorder(Mutex::new(Vec::new()));
-
-impl Log for LogRecorder {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        self.0.lock().unwrap().push(record.args().to_string());
-    }
-
-    fn flush(&self) {}
-}
+use test_support::log_recorder;
 
 /// Whether a line contains names of Rust's types, fields or values. Causes have names in capitals.
 fn is_debug_text(line: &str) -> bool {
@@ -45,10 +28,10 @@ fn is_debug_text(line: &str) -> bool {
 
 /// Returns the causes, in parentheses, of the lines about `about` that were logged while `happens` ran.
 fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
-    LOG_RECORDER.0.lock().unwrap().clear();
+    log_recorder::take();
     happens();
     let about = about.to_string();
-    let said = LOG_RECORDER.0.lock().unwrap();
+    let said: Vec<String> = log_recorder::lines().into_iter().map(|line| line.text).collect();
     assert!(!said.iter().any(|line| is_debug_text(line)), "{said:?}");
     let reason = |line: &String| {
         let (_, after) = line.split_once(&about)?;
@@ -59,8 +42,7 @@ fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
 
 #[test]
 fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
-    log::set_logger(&LOG_RECORDER).unwrap();
-    log::set_max_level(LevelFilter::Debug);
+    log_recorder::listen(LevelFilter::Debug);
 
     let (_node, low, high, port) = node(|config| config.accept = AcceptFrom::Secure);
     let mut source = 0;

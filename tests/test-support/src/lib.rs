@@ -4,8 +4,10 @@
 //! [`SKIPPED_TESTS`] names. `scripts/test` sets that, lists the file at its end, and fails in continuous
 //! integration if anything is in it.
 
+pub mod log_recorder;
 #[cfg(feature = "terminal")]
 pub mod terminal;
+pub mod transcripts;
 
 use std::env;
 use std::fs::OpenOptions;

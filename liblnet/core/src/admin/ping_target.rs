@@ -79,15 +79,13 @@ mod tests {
     use crate::environment::CoreConfig;
     use crate::memory::MdOptions;
     use lnet_wire::Pid;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use test_support::log_recorder;
 
     /// Fails if the discovery thread logs an error when it posts buffers during the shutdown, which has dropped the queue that
     /// the buffers report to.
     #[test]
     fn a_node_that_ends_posts_nothing_and_calls_that_no_error() {
-        static ERRORS: Errors = Errors(AtomicUsize::new(0));
-        let _ = log::set_logger(&ERRORS);
-        log::set_max_level(log::LevelFilter::Error);
+        log_recorder::listen(log::LevelFilter::Error);
         let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
         let core = core.admin();
         core.post_push_buffers();
@@ -98,24 +96,8 @@ mod tests {
         core.post_push_buffers();
         core.rebuild_ping_target(&core.configuration.lock());
         assert_eq!(core.objects.mds().len(), 0);
-        assert_eq!(ERRORS.0.load(Ordering::SeqCst), 0);
-    }
-
-    /// A log sink that counts the lines about memory that could not be posted.
-    struct Errors(AtomicUsize);
-
-    impl log::Log for Errors {
-        fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-            true
-        }
-
-        fn log(&self, record: &log::Record<'_>) {
-            if record.target() == LogClass::PingTargetFailed.target() {
-                self.0.fetch_add(1, Ordering::SeqCst);
-            }
-        }
-
-        fn flush(&self) {}
+        let lines = log_recorder::lines();
+        assert!(lines.iter().all(|line| line.target != LogClass::PingTargetFailed.target()), "{lines:?}");
     }
 
     #[test]

@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod fake_driver;
-pub mod log_recorder;
 mod rig;
 pub mod routes;
 
