@@ -1,6 +1,8 @@
 //! The difference between two outcomes, as lines.
 
 use super::console::Outcome;
+use lnet_settings::Setting;
+use std::sync::LazyLock;
 
 /// A line that one side has and the other has not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +49,30 @@ pub fn is_meant(pattern: &str, changes: &[Change], index: usize) -> bool {
     false
 }
 
-/// Whether `pattern` is the text, or ends with `*` after a beginning of the text.
+/// Whether `pattern` is the text, or ends with `*` after a beginning of the text. In a pattern `LATER_SETTING` stands for any of
+/// [`later_settings`].
 pub fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once("LATER_SETTING") {
+        Some((before, after)) => {
+            later_settings().iter().any(|name| matches(&format!("{before}{name}{after}"), text))
+        }
+        None => matches_plain(pattern, text),
+    }
+}
+
+/// The settings of the block `global` that the recorded release does not have.
+fn later_settings() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        // Commands, behind `#`, also name settings that the release refused.
+        let shown = include_str!("../data/lnetctl-outputs.txt").lines().filter(|line| !line.starts_with('#'));
+        let shown: Vec<&str> = shown.collect();
+        let names = Setting::all_global().map(|setting| setting.spec().name);
+        names.filter(|name| !shown.iter().any(|line| line.contains(name))).collect()
+    });
+    &NAMES
+}
+
+fn matches_plain(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => text.starts_with(start),
         None => text == pattern,
