@@ -16,6 +16,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnd-common", &["lnet-core", "lnet-os", "lnet-wire"]),
     ("lolnd", &["lnet-core", "lnet-wire"]),
     ("lnd-template", &["lnet-core", "lnet-settings", "lnet-wire", "lolnd"]),
+    ("o2iblnd", &["lnet-wire"]),
     ("socklnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-dlc", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     (
