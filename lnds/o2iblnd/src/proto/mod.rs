@@ -16,6 +16,7 @@ mod kind;
 mod message;
 #[cfg(test)]
 mod message_properties;
+mod reject;
 #[cfg(test)]
 mod test_messages;
 
@@ -25,6 +26,7 @@ pub use descriptor::{Descriptor, Fragment, Fragments};
 pub use error::{EncodeError, ProtoError};
 pub use kind::{MessageKind, Version};
 pub use message::{Body, Completion, Message};
+pub use reject::{Reject, RejectDetails, RejectReason};
 
 /// The first four bytes of a message and of reject data, in the sender's order (wire-o2ib 3, 6.3).
 pub const MAGIC: u32 = 0x0be9_1b91;
