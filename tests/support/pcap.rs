@@ -1,4 +1,4 @@
-//! Reads capture files: classic pcap, Ethernet, IPv4 and IPv6, TCP.
+//! Reads capture files: classic pcap, Ethernet; and in it IPv4 and IPv6, TCP.
 
 use flate2::read::GzDecoder;
 use std::fs;
@@ -52,10 +52,14 @@ pub fn segments(file: &str) -> Vec<Segment> {
     packets(&bytes).iter().enumerate().filter_map(|(number, packet)| segment(number, packet)).collect()
 }
 
-struct Packet<'a> {
-    time: u64,
-    length: usize,
-    captured: &'a [u8],
+/// A packet, as far as it was captured.
+pub struct Packet<'a> {
+    /// Microseconds of the capturing clock since 1970.
+    pub time: u64,
+    /// Number of bytes on the wire.
+    pub length: usize,
+    /// The packet from its Ethernet header on.
+    pub captured: &'a [u8],
 }
 
 const MICROSECONDS_LITTLE_ENDIAN: u32 = 0xa1b2_c3d4;
@@ -63,7 +67,8 @@ const ETHERNET: u32 = 1;
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
 
-fn packets(file: &[u8]) -> Vec<Packet<'_>> {
+/// All packets of a capture file with these contents.
+pub fn packets(file: &[u8]) -> Vec<Packet<'_>> {
     assert_eq!(le32(file, 0), MICROSECONDS_LITTLE_ENDIAN, "classic pcap, microseconds, little-endian");
     assert_eq!(le32(file, 20), ETHERNET, "link type EN10MB");
     let mut packets = Vec::new();
