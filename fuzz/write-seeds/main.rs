@@ -2,6 +2,7 @@
 //! written by hand are in `seeds/`.
 
 mod captures;
+mod o2iblnd;
 mod ptlrpc;
 mod selftest;
 #[allow(dead_code)]
@@ -9,6 +10,8 @@ mod selftest;
 mod support {
     pub mod conversation;
     pub mod pcap;
+    #[path = "../../lnds/o2iblnd/tests/support/roce.rs"]
+    pub mod roce;
     pub mod streams;
 }
 
@@ -35,6 +38,7 @@ fn main() {
         );
     }
     captures::seeds(&mut add);
+    o2iblnd::seeds(&mut add);
     ptlrpc::seeds(|name, bytes| add("ptlrpc_message", name, bytes));
     selftest::seeds(|name, bytes| add("selftest_message", name, bytes));
 }
