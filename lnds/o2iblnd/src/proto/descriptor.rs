@@ -1,4 +1,4 @@
-//! Descriptors: the memory that a peer may write to, as PUT_ACK and GET_REQ announce it (wire-o2ib 3, 8.5).
+//! RDMA descriptors: the memory that a peer may write to, as PUT_ACK and GET_REQ announce it (wire-o2ib 3, 8.5).
 
 use super::{MAX_FRAGMENTS, ProtoError};
 use lnet_wire::byte_order::{ByteOrder, put_u32, put_u64};
@@ -65,7 +65,7 @@ impl fmt::Debug for Fragments {
     }
 }
 
-/// Memory of a node that its peer may write to, in the order of the fragments. Integers are in the sender's order.
+/// An RDMA descriptor: memory of a node that its peer may write to, in the order of the fragments. Integers are in the sender's order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Descriptor {
     /// The remote key, which permits writing to all fragments. Opaque to the peer.
