@@ -220,7 +220,7 @@ impl<'a> Message<'a> {
     /// The payload that the LNet header of an IMMEDIATE announces, in bytes; 0 for all other types.
     fn announced_payload(&self) -> usize {
         match &self.body {
-            // What does not fit in a message need not be exact, nor overflow.
+            // More fits in no message; this much keeps sums from overflowing where a usize has 32 bits.
             Body::Immediate { header, .. } => header.payload_length.min(1 << 30) as usize,
             _ => 0,
         }
