@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod conn_error;
 pub mod conn_limit;
 pub mod connect_schedule;
 pub mod dedup;

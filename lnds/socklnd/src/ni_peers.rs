@@ -3,7 +3,7 @@
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
 use crate::connd::commands::Commands;
-use crate::decide::cause::{BytesSent, ConnError};
+use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::identity::Identity;
 use crate::driver_thread::is_driver_thread;
 use crate::ni::SockNi;

@@ -14,7 +14,7 @@ mod unresponsive;
 pub(crate) mod watch;
 
 use crate::conn::cork::Cork;
-use crate::decide::cause::ConnError;
+use lnd_common::conn_error::ConnError;
 use crate::decide::identity::Identity;
 use crate::decide::implementation_id::node_of;
 use crate::ni::SockNi;

@@ -1,7 +1,7 @@
 //! State that the senders of a connection share: messages and NOOPs to be sent, and messages that wait for a delivery
 //! ACK.
 
-use crate::decide::cause::ConnError;
+use lnd_common::conn_error::ConnError;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};

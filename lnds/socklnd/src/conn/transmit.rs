@@ -7,7 +7,7 @@
 use super::cork;
 use super::send_side::{EndedMessage, EndedMessages, NextBatch, OpenSide, Outgoing, Transmitted, Turn};
 use crate::conn::Connection;
-use crate::decide::cause::{BytesSent, ConnError};
+use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::scheduler::Pollable;

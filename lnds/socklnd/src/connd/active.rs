@@ -4,7 +4,7 @@ use super::Connd;
 use super::entry::{Active, Handshake};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
-use crate::decide::cause::ConnError;
+use lnd_common::conn_error::ConnError;
 use crate::decide::unresponsive::{Finding, MIN_LATE, assess, is_response_late};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};

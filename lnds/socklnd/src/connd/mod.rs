@@ -10,7 +10,7 @@ mod passive;
 
 use crate::config::SocklndConfig;
 use crate::conn::watch::CHECK_INTERVAL;
-use crate::decide::cause::ConnError;
+use lnd_common::conn_error::ConnError;
 use crate::ni_table::NiTable;
 use crate::peer::Peer;
 use crate::remote_nodes::RemoteNodes;

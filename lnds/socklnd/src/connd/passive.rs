@@ -4,7 +4,7 @@ use super::Connd;
 use super::entry::{Handshake, Passive};
 use crate::conn::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
-use crate::decide::cause::ConnError;
+use lnd_common::conn_error::ConnError;
 use crate::decide::identity::identify;
 use crate::handshake::{self, PassiveStep};
 use crate::ni::SockNi;

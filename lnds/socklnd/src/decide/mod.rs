@@ -1,7 +1,6 @@
 //! The driver's decisions, as functions of their arguments: no sockets, no clock.
 
 pub(crate) mod admit;
-pub(crate) mod cause;
 pub(crate) mod choose;
 pub(crate) mod conn_types;
 pub(crate) mod delivery_acks;

@@ -3,7 +3,7 @@
 use super::Peer;
 use crate::conn::watch::Liveness;
 use crate::conn::{ConnOwner, Connection};
-use crate::decide::cause::ConnError;
+use lnd_common::conn_error::ConnError;
 use crate::sync::lock;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::{Errno, Time};

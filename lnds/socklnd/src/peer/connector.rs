@@ -3,7 +3,7 @@
 use super::{Listing, Peer, PeerState, WaitingMessage};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{PeerIncarnation, PeerStatus};
-use crate::decide::cause::{BytesSent, ConnError};
+use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
 use crate::decide::conn_types::{ConnCounts, next_type};
 use crate::decide::identity::{Identity, IpNid};

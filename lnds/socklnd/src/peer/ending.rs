@@ -2,7 +2,7 @@
 
 use super::{Listing, Peer, WaitingMessage};
 use crate::conn::Connection;
-use crate::decide::cause::{BytesSent, ConnError};
+use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
 use crate::scheduler::AckSender;
 use crate::sync::lock;

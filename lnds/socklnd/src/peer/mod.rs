@@ -12,7 +12,7 @@ use crate::conn::send_side::{Outgoing, Transmitted};
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::admit::PeerIncarnation;
-use crate::decide::cause::{BytesSent, ConnError};
+use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::choose::{Candidate, TxKind, choose};
 use crate::decide::delivery_acks::AckRequest;
 use crate::decide::identity::Identity;

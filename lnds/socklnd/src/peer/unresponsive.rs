@@ -6,7 +6,7 @@
 use super::{Peer, UnresponsiveAction, WaitingMessage};
 use crate::conn::Connection;
 use crate::conn::watch::Liveness;
-use crate::decide::cause::{BytesSent, ConnError};
+use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::unresponsive::MIN_LATE;
 use crate::proto::ConnectionType;
 use crate::sync::lock;

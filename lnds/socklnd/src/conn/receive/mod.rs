@@ -13,7 +13,7 @@ pub(crate) mod state;
 use crate::conn::cork::{self, Cork};
 use crate::conn::deferred_rx::{Deferred, Quota, Stored};
 use crate::conn::{ConnPhase, Connection};
-use crate::decide::cause::ConnError;
+use lnd_common::conn_error::ConnError;
 use crate::decide::delivery_acks::AcksIn;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};

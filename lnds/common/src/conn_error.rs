@@ -1,10 +1,10 @@
-//! Failure of a message (core-behaviour 4.3), derived from the event and from whether any byte had left.
+//! Failure of a message (core-behaviour 4.3), derived from the event at its connection and from whether any byte had left.
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
 /// The reason why messages did not reach their peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ConnError {
+pub enum ConnError {
     /// The peer has no connection that messages may go over, and this node cannot connect to it.
     NoRoute,
     /// Connecting to the peer failed with this error.
@@ -31,7 +31,7 @@ pub(crate) enum ConnError {
 
 /// The amount of a message that had been given to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BytesSent {
+pub enum BytesSent {
     /// No byte was sent.
     Nothing,
     /// At least one byte was sent, perhaps all.
@@ -40,7 +40,7 @@ pub(crate) enum BytesSent {
 
 impl ConnError {
     /// The error that the owner of a message gets.
-    pub(crate) const fn errno(self) -> Errno {
+    pub const fn errno(self) -> Errno {
         match self {
             Self::NoRoute => Errno::HostUnreachable,
             Self::NotConnected(errno)
@@ -63,12 +63,12 @@ impl ConnError {
 
     /// Whether TCP's send queue is to be discarded when a connection ends for this reason: its bytes must not be delivered
     /// later, in addition to what is resent.
-    pub(crate) const fn is_abort(self) -> bool {
+    pub const fn is_abort(self) -> bool {
         matches!(self, Self::Stalled | Self::Unresponsive | Self::Aborted(_))
     }
 
     /// Returns the failure that health and resending need, for a message of which `left` had been sent.
-    pub(crate) fn failure(self, left: BytesSent) -> SendFailure {
+    pub fn failure(self, left: BytesSent) -> SendFailure {
         let delivery = match left {
             BytesSent::Nothing => Delivery::NotSent,
             BytesSent::Something => Delivery::Unknown,
