@@ -351,7 +351,7 @@ fn put_for(destination: Nid) -> Header {
 
 /// Delivers a PUT for `destination` from `tcp(2)` to the router.
 fn passes(rig: &Rig, destination: Nid, carried: Option<CarriedOrigin>) {
-    let provenance = Provenance { hop: Some(HOP), carried };
+    let provenance = Provenance { hop: Some(HOP), carried, ..Provenance::default() };
     match rig.arrives_as(tcp(2), &put_for(destination), &provenance) {
         RxAction::Deliver(message) => rig.core.data_path().received(message, Ok(())),
         RxAction::Discard => {}
@@ -425,7 +425,7 @@ fn comes_by(rig: &Rig, gateway: u32) -> RxAction {
     let header = Header { src_nid: far(7), ..header_from(far(7), put_body(None), 4) };
     let origin = MessageOrigin { node: number(7), id: number(70) };
     let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
-    rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })
+    rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried, ..Provenance::default() })
 }
 
 /// A node with routes over all gateways by which messages arrive.
@@ -528,7 +528,7 @@ fn a_reply_that_breaks_off_is_completed_by_its_copy() {
         let header = Header { src_nid: far(5), ..header_from(far(5), Body::Reply { handle }, 4) };
         let origin = MessageOrigin { node: number(7), id: number(70) };
         let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
-        rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })
+        rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried, ..Provenance::default() })
     };
     rig.core.data_path().received(delivered(reply(8, handles[0])), Err(Errno::Io));
     let copy = delivered(reply(9, handles[0]));
@@ -546,7 +546,7 @@ fn brought(rig: &Rig, from: Nid, source: Nid, node: u64, id: u64) -> RxAction {
     let origin = MessageOrigin { node: number(node), id: number(id) };
     let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
     let hop = Some(MessageOrigin { node: number(90), id: number(id) });
-    rig.arrives_as(from, &header, &Provenance { hop, carried })
+    rig.arrives_as(from, &header, &Provenance { hop, carried, ..Provenance::default() })
 }
 
 /// Fails if the origin that a node names is believed although the node is on no path from there: later messages with the same
@@ -611,7 +611,7 @@ fn a_gateway_marks_origins_that_it_does_not_believe() {
         let origin = MessageOrigin { node: number(named), id: number(70) };
         let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
         let hop = Some(MessageOrigin { node: number(90), id: number(70) });
-        match rig.arrives_as(from, &header, &Provenance { hop, carried }) {
+        match rig.arrives_as(from, &header, &Provenance { hop, carried, ..Provenance::default() }) {
             RxAction::Deliver(message) => rig.core.data_path().received(message, Ok(())),
             action => panic!("{from} names {named}: {action:?}"),
         }
@@ -631,7 +631,11 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
         let header = header_from(far(5), put_body(None), 4);
         let origin = MessageOrigin { node: number(7), id: number(id) };
         let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
-        let action = rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried });
+        let action = rig.arrives_as(
+            tcp(gateway),
+            &header,
+            &Provenance { hop: None, carried, ..Provenance::default() },
+        );
         rig.core.data_path().received(delivered(action), Err(Errno::Io));
     };
     breaks_off(9, 1);
@@ -646,7 +650,11 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
         let origin = MessageOrigin { node: number(7), id: number(id) };
         let carried = Some(CarriedOrigin { origin, may_have_arrived: true });
         rig.core.data_path().received(
-            delivered(rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })),
+            delivered(rig.arrives_as(
+                tcp(gateway),
+                &header,
+                &Provenance { hop: None, carried, ..Provenance::default() },
+            )),
             Ok(()),
         );
     };

@@ -88,7 +88,7 @@ proptest! {
         let mut deferred = 0;
         for ((header, neighbour, names), ends) in arrivals.iter().zip(ends_early) {
             let hop = names.then_some(MessageOrigin { node: NonZeroU64::MIN, id: NonZeroU64::MIN });
-            match rig.arrives_as(*neighbour, header, &Provenance { hop, carried: None }) {
+            match rig.arrives_as(*neighbour, header, &Provenance { hop, carried: None, ..Provenance::default() }) {
                 RxAction::Deliver(message) => {
                     prop_assert!(message.payload_len() as u64 <= u64::from(MAX_LENGTH));
                     rig.core.data_path().received(message, if ends { Ok(()) } else { Err(lnet_core::Errno::Io) });

@@ -233,14 +233,18 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
         }
         rig.driver.finish();
         let header = Header { dest_nid: on_net(7, 7), ..put(sender, 5, 10) };
-        let first = Provenance { hop: Some(origin), carried: None };
+        let first = Provenance { hop: Some(origin), carried: None, ..Provenance::default() };
         let RxAction::Deliver(message) = rig.arrives_as(tcp(sender), &header, &first) else { panic!() };
         rig.core.data_path().received(message, Ok(()));
         assert_eq!(rig.driver.ni(1).map_kept(|message| message.next_hop().nid), [far(9)]);
         // The other router has the message, and has not confirmed it.
         rig.driver.finish();
         let hop = MessageOrigin { node: id(80), id: id(8) };
-        let again = Provenance { hop: Some(hop), carried: Some(CarriedOrigin { origin, may_have_arrived }) };
+        let again = Provenance {
+            hop: Some(hop),
+            carried: Some(CarriedOrigin { origin, may_have_arrived }),
+            ..Provenance::default()
+        };
         let by = usize::from(again_from.net() != tcp(1).net());
         let hold = || Arc::new(rig.driver.clone()) as Arc<dyn DeferredRx>;
         let action = rig.core.data_path().receive(&rig.nis[by], again_from, &header, &again, &hold);
@@ -409,8 +413,9 @@ fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
         rig.core.monitor().run();
         rig.driver.resumed().len()
     };
-    let arrives =
-        |header: &Header, hop| rig.arrives_as(header.src_nid, header, &Provenance { hop, carried: None });
+    let arrives = |header: &Header, hop| {
+        rig.arrives_as(header.src_nid, header, &Provenance { hop, carried: None, ..Provenance::default() })
+    };
     assert!(matches!(arrives(&onwards, hop), RxAction::Defer));
     assert!(matches!(arrives(&onwards, None), RxAction::Defer), "of one that is not told");
     assert!(matches!(arrives(&put(2, 5, 10), hop), RxAction::Defer), "to its destination");

@@ -3,13 +3,13 @@
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
 use crate::connd::commands::Commands;
-use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::identity::Identity;
 use crate::driver_thread::is_driver_thread;
 use crate::ni::SockNi;
 use crate::peer::{Peer, PeerOwner};
 use crate::remote_nodes::RemoteNodes;
 use crate::sync::lock;
+use lnd_common::conn_error::{BytesSent, ConnError};
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Cause, Confirmation, Errno, MessageOrigin, OutgoingMessage, Pooled};
 use lnet_wire::{Nid, Pid, ProcessId};

@@ -69,10 +69,14 @@ impl Upcalls for DataPath {
         };
         let provenance = &self.with_refusals(header, from, peer_ni.as_deref(), provenance);
         if inspection == Inspection::ForAnother {
+            if provenance.reply_here {
+                return RxAction::Discard;
+            }
             let message = self.transit(ni, from, peer_ni, header, provenance);
             return self.forward(ni, message, make_deferred);
         }
-        let message = self.incoming(ni, from, peer_ni, header);
+        let mut message = self.incoming(ni, from, peer_ni, header);
+        message.reply_here = provenance.reply_here;
         if header.src_nid.is_loopback() && !ni.nid().is_loopback() {
             return self.discard(message, "source is the loopback, but it came from the network");
         }
@@ -459,7 +463,8 @@ impl DataPath {
         let (asker, asked) = (message.header.dest_nid, message.header.src_nid);
         // A node that sends requests from many unknown NIDs gets its responses by the interface on which they came, and no
         // peers are created for these NIDs.
-        if asker.net() == asked.net()
+        if !message.stays_on_path()
+            && asker.net() == asked.net()
             && asker != message.next_hop.nid
             && let Some(peer_ni) = self.topology.peer_ni(asker)
         {

@@ -17,7 +17,7 @@ impl DataPath {
         failure: SendFailure,
     ) -> Option<ResendPlan> {
         let Self { env, topology, health, .. } = self;
-        if !health.note_failed_attempt(env, topology, message, failure) {
+        if !health.note_failed_attempt(env, topology, message, failure) || message.stays_on_path() {
             return None;
         }
         let path = match self.select_path_again(message) {

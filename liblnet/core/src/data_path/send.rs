@@ -58,7 +58,7 @@ impl DataPath {
 
     /// Sends a response, on another path if its own is known to be late or unresponsive.
     pub(crate) fn launch_response(&self, message: Pooled<OutgoingMessage>) {
-        if self.topology.needs_other_path(&message) {
+        if !message.stays_on_path() && self.topology.needs_other_path(&message) {
             self.run(SendStep::Reroute(message))
         } else {
             self.launch(message)

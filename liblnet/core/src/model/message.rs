@@ -89,6 +89,8 @@ pub(crate) struct Response {
     pub(crate) reply: Option<Operation>,
     /// The peer NI that the message counts as a pending response to; `None` over the loopback.
     pub(crate) asker: Option<Arc<PeerNi>>,
+    /// Whether the message may leave only by the path that the request came by ([`super::provenance::Provenance::reply_here`]).
+    pub(crate) stays_on_path: bool,
 }
 
 /// A message from one node to another that this node, a gateway, sends on.
@@ -127,6 +129,8 @@ pub struct IncomingMessage {
     /// The origin by which copies of the message are recognised while it is arriving; `None` once it has arrived, and for one
     /// that came without a gateway.
     pub(crate) origin: Option<MessageOrigin>,
+    /// Whether the response leaves by the path that the message came by, and no other.
+    pub(crate) reply_here: bool,
     /// The operation that the message belongs to, once its memory has been found.
     pub(crate) operation: Option<Operation>,
 }

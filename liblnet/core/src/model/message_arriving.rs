@@ -120,7 +120,7 @@ impl Pooled<IncomingMessage> {
             payload_length,
             body,
         };
-        outgoing.role = Role::Response(Response { reply, asker });
+        outgoing.role = Role::Response(Response { reply, asker, stays_on_path: incoming.reply_here });
         self.become_other()
     }
 }
@@ -176,7 +176,13 @@ impl DerefMut for TransitMessage {
 
 impl Default for IncomingMessage {
     fn default() -> Self {
-        Self { head: MessageHead::default(), from: Nid::LOOPBACK, origin: None, operation: None }
+        Self {
+            head: MessageHead::default(),
+            from: Nid::LOOPBACK,
+            origin: None,
+            reply_here: false,
+            operation: None,
+        }
     }
 }
 
@@ -206,9 +212,10 @@ impl Part for IncomingMessage {
     }
 
     fn clear(&mut self) {
-        let Self { head, from: _, origin, operation } = self;
+        let Self { head, from: _, origin, reply_here, operation } = self;
         head.clear();
         *origin = None;
+        *reply_here = false;
         *operation = None;
     }
 }

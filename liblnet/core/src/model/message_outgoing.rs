@@ -6,7 +6,7 @@ use super::message_attempts::{Attempts, HeldCredits, KnownOrigin};
 use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
 use crate::memory::MemSlice;
-use lnet_wire::{Header, Nid, Pid, ProcessId};
+use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
 use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
 
@@ -50,6 +50,16 @@ impl OutgoingMessage {
             Role::Response(Response { reply: Some(operation), .. }) => operation.memory(length),
             Role::Response(Response { reply: None, .. }) => MemSlice::EMPTY,
             Role::Forwarded(forwarded) => forwarded.buffer.bytes.slice(0, length),
+        }
+    }
+
+    /// The memory that the REPLY to a GET of this node is for; empty for any other message. Valid as long as the driver has the message.
+    pub fn reply_memory(&self) -> MemSlice<'_> {
+        match (&self.role, self.head.header.body) {
+            (Role::Request(request), Body::Get { sink_length, .. }) => {
+                request.md.memory().slice(0, sink_length)
+            }
+            _ => MemSlice::EMPTY,
         }
     }
 

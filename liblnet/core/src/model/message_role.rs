@@ -33,12 +33,19 @@ impl OutgoingMessage {
         }
     }
 
-    /// The source NID that the caller of a request asked for.
+    /// The only NID by which the message may leave, if there is only one: the caller of a request asked for it, or the response
+    /// leaves by the path of its request.
     pub(crate) const fn source(&self) -> Option<Nid> {
         match &self.role {
             Role::Request(request) => request.source,
+            Role::Response(Response { stays_on_path: true, .. }) => Some(self.head.header.src_nid),
             Role::Response(_) | Role::Forwarded(_) => None,
         }
+    }
+
+    /// Whether the message may leave only by the path that its request came by.
+    pub(crate) const fn stays_on_path(&self) -> bool {
+        matches!(self.role, Role::Response(Response { stays_on_path: true, .. }))
     }
 
     /// Whether this node forwards the message from one node to another.

@@ -47,6 +47,9 @@ pub struct Provenance {
     /// The origin that the previous hop reports, for a message that is forwarded or was sent before. The origin of any other
     /// message is its `hop`.
     pub carried: Option<CarriedOrigin>,
+    /// Whether the sender of a GET takes the REPLY from the driver itself, as over RDMA: the REPLY leaves by the interface and to the
+    /// peer NI that the GET came by, and is not resent. Such a GET is for this node, and is not forwarded.
+    pub reply_here: bool,
 }
 
 /// The result that a gateway reports for a message that it was to forward.

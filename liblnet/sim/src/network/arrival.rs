@@ -58,7 +58,7 @@ impl Network {
             self.note(key.to.node, TraceEvent::Arrived(digest));
         }
         let hop = self.origin(key.from.node, in_flight.name.number);
-        let provenance = Provenance { hop, carried: in_flight.carried };
+        let provenance = Provenance { hop, carried: in_flight.carried, ..Provenance::default() };
         Some(Arrival { key, ni, upcalls, from, provenance, in_flight })
     }
 

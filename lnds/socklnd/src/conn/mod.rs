@@ -14,7 +14,6 @@ mod unresponsive;
 pub(crate) mod watch;
 
 use crate::conn::cork::Cork;
-use lnd_common::conn_error::ConnError;
 use crate::decide::identity::Identity;
 use crate::decide::implementation_id::node_of;
 use crate::ni::SockNi;
@@ -25,6 +24,7 @@ use crate::scheduler;
 use crate::sockets;
 use crate::sync::lock;
 use deferred_rx::{DeferredConn, ResumeQueue, Resumed};
+use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::permit::Permit;
 use lnet_core::topology::Ni;

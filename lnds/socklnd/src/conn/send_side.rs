@@ -1,11 +1,11 @@
 //! State that the senders of a connection share: messages and NOOPs to be sent, and messages that wait for a delivery
 //! ACK.
 
-use lnd_common::conn_error::ConnError;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
+use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::Unacked;
 use lnet_core::{Confirmation, MessageOrigin, OutgoingMessage, Pooled, SendFailure};

@@ -7,12 +7,12 @@
 use super::cork;
 use super::send_side::{EndedMessage, EndedMessages, NextBatch, OpenSide, Outgoing, Transmitted, Turn};
 use crate::conn::Connection;
-use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
+use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::message_id::MessageId;
 use lnd_common::unacked::AfterWrite;
 use lnet_core::message::TakenCredits;

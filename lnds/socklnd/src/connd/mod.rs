@@ -10,7 +10,6 @@ mod passive;
 
 use crate::config::SocklndConfig;
 use crate::conn::watch::CHECK_INTERVAL;
-use lnd_common::conn_error::ConnError;
 use crate::ni_table::NiTable;
 use crate::peer::Peer;
 use crate::remote_nodes::RemoteNodes;
@@ -18,6 +17,7 @@ use crate::shared::Shared;
 use crate::wake::WAKE;
 use commands::{Command, Commands};
 use entry::Handshake;
+use lnd_common::conn_error::ConnError;
 use lnd_common::connect_schedule::Next;
 use lnet_core::Time;
 use lnet_log::LogClass;

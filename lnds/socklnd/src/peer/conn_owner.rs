@@ -3,8 +3,8 @@
 use super::Peer;
 use crate::conn::watch::Liveness;
 use crate::conn::{ConnOwner, Connection};
-use lnd_common::conn_error::ConnError;
 use crate::sync::lock;
+use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::{Errno, Time};
 use std::sync::Arc;

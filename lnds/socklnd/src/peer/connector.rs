@@ -3,12 +3,12 @@
 use super::{Listing, Peer, PeerState, WaitingMessage};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{PeerIncarnation, PeerStatus};
-use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
 use crate::decide::conn_types::{ConnCounts, next_type};
 use crate::decide::identity::{Identity, IpNid};
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
+use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::{Next, Pace};
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Errno, Time};

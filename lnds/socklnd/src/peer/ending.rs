@@ -2,10 +2,10 @@
 
 use super::{Listing, Peer, WaitingMessage};
 use crate::conn::Connection;
-use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
 use crate::scheduler::AckSender;
 use crate::sync::lock;
+use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::ConnectSchedule;
 use lnet_core::{Errno, Time};
 use lnet_log::LogClass;

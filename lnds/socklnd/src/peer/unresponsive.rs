@@ -6,10 +6,10 @@
 use super::{Peer, UnresponsiveAction, WaitingMessage};
 use crate::conn::Connection;
 use crate::conn::watch::Liveness;
-use lnd_common::conn_error::{BytesSent, ConnError};
 use crate::decide::unresponsive::MIN_LATE;
 use crate::proto::ConnectionType;
 use crate::sync::lock;
+use lnd_common::conn_error::{BytesSent, ConnError};
 use lnet_core::Time;
 use lnet_core::message::TakenCredits;
 use lnet_log::LogClass;

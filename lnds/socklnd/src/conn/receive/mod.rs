@@ -13,7 +13,6 @@ pub(crate) mod state;
 use crate::conn::cork::{self, Cork};
 use crate::conn::deferred_rx::{Deferred, Quota, Stored};
 use crate::conn::{ConnPhase, Connection};
-use lnd_common::conn_error::ConnError;
 use crate::decide::delivery_acks::AcksIn;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
@@ -21,6 +20,7 @@ use crate::remote_nodes::{Dedup, ParkedState};
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
+use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::MessageId;
 use lnet_core::lnd::{DeferredRx, RxAction, Violation};
 use lnet_core::{CarriedOrigin, Confirmation, Errno, Provenance};
@@ -309,7 +309,7 @@ impl Connection {
     ) -> Result<Flow, RxEnd> {
         self.terms.identity.relabel(&mut header);
         let hop = pending.message_id.and_then(|id| self.origin(id.first()));
-        let provenance = Provenance { hop, carried };
+        let provenance = Provenance { hop, carried, ..Provenance::default() };
         let deferred = OnceCell::new();
         let defer =
             || Arc::clone(deferred.get_or_init(|| Deferred::new(&self.ni, self))) as Arc<dyn DeferredRx>;
