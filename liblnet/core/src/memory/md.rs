@@ -7,14 +7,14 @@
 
 use super::response_state::{ResponseState, ResponseTracker};
 use super::spec::{MdOptions, MdSpec};
-use super::{MdHandle, MdMemory, MeHandle};
+use super::{MdHandle, MdMemory, MeHandle, MemoryOwner};
 use crate::environment::time::Time;
 use crate::event::{Event, EventQueue, in_handler};
 use crate::sync::{Condvar, Mutex, lock};
 use lnet_wire::{Errno, Nid};
 use std::any::Any;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A memory descriptor.
 pub(crate) struct Md {
@@ -184,6 +184,12 @@ impl Md {
 
     pub(crate) fn handle(&self) -> MdHandle {
         self.handle
+    }
+
+    /// The MD as the owner of its memory.
+    pub(crate) fn memory_owner(self: &Arc<Self>) -> MemoryOwner {
+        let life: Weak<Self> = Arc::downgrade(self);
+        MemoryOwner { id: self.handle.cookie(), life }
     }
 
     pub(crate) fn memory(&self) -> &MdMemory {

@@ -12,7 +12,7 @@ pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleSlot, HandleSlots, HandleTable, Place};
 pub(crate) use md::{Access, Commit, Completion, Md, NewMd, ResponseKind};
 pub(crate) use portal_place::PortalPlace;
-pub use range::{MdMemory, MemRange, MemSlice, Near};
+pub use range::{MdMemory, MemRange, MemSlice, MemoryOwner, Near};
 pub use recv_buffer::RecvBuffer;
 pub(crate) use response_state::{MissingResponse, ResponseState, ResponseTracker};
 pub use spec::{MdOptions, MdSpec};

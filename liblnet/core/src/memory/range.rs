@@ -4,6 +4,8 @@
 //! caller must keep the memory valid until the descriptor's last event.
 
 use super::handle::MdHandle;
+use std::any::Any;
+use std::sync::Weak;
 
 /// A contiguous range of bytes in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,22 @@ pub enum Near {
     Md(MdHandle),
     /// The memory belongs to this CPU partition: no system call is needed (NU-4).
     Cpt(u32),
+}
+
+/// The MD that memory belongs to, for drivers that keep what they know of memory as long as it is valid.
+#[derive(Clone, Debug)]
+pub struct MemoryOwner {
+    /// The number of the MD, which no other MD of this process gets.
+    pub id: u64,
+    /// Ends when the MD does: until then its memory is valid.
+    pub life: Weak<dyn Any + Send + Sync>,
+}
+
+impl MemoryOwner {
+    /// Whether the MD still exists.
+    pub fn is_alive(&self) -> bool {
+        self.life.strong_count() > 0
+    }
 }
 
 #[derive(Clone, Debug)]

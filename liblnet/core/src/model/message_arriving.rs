@@ -5,7 +5,7 @@ use super::message::{
     Response, Role, TransitMessage,
 };
 use super::peer_ni::PeerNi;
-use crate::memory::MemSlice;
+use crate::memory::{MemSlice, MemoryOwner};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -50,6 +50,14 @@ impl ArrivingMessage {
                 Some(buffer) => buffer.bytes.slice(0, message.buffered_len()),
                 None => MemSlice::EMPTY,
             },
+        }
+    }
+
+    /// The MD of [`ArrivingMessage::payload`]; `None` without one.
+    pub fn memory_owner(&self) -> Option<MemoryOwner> {
+        match self {
+            Self::ForThisNode(message) => message.operation.as_ref().map(|its| its.md.memory_owner()),
+            Self::ForAnother(_) => None,
         }
     }
 

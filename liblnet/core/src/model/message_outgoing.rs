@@ -5,7 +5,7 @@ use super::message::{Memory, MessageHead, OutgoingMessage, Part, Request, Respon
 use super::message_attempts::{Attempts, HeldCredits, KnownOrigin};
 use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
-use crate::memory::MemSlice;
+use crate::memory::{MemSlice, MemoryOwner};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
 use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
@@ -61,6 +61,11 @@ impl OutgoingMessage {
             }
             _ => MemSlice::EMPTY,
         }
+    }
+
+    /// The MD of [`OutgoingMessage::payload`] and [`OutgoingMessage::reply_memory`]; `None` without one.
+    pub fn memory_owner(&self) -> Option<MemoryOwner> {
+        self.md().map(|md| md.memory_owner())
     }
 
     /// The id that a driver gave the message when it was first sent, by which the peer deduplicates it on another
