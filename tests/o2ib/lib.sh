@@ -106,6 +106,9 @@ port_is_active() { [ "$(cat "/sys/class/infiniband/rxe$1/ports/1/state")" = "4: 
 # Something listens on a TCP port of this guest: listens_on PORT
 listens_on() { netstat -ltn | grep -q ":$1 "; }
 
+# The same of an RDMA listener, on any rail: listens_by_rdma PORT
+listens_by_rdma() { rdma resource show cm_id | grep -q "state LISTEN .* src-addr [0-9.]*:$1 "; }
+
 # ---- what the functions above consist of ----
 
 # Tells the host, in one line, and the console.
@@ -141,7 +144,8 @@ run_limited() {
 	last_status=0
 	wait "$process" || last_status=$?
 	kill_tree "$watchdog"
-	wait "$watchdog" || :
+	# Says that it was killed.
+	wait "$watchdog" 2>/dev/null || :
 }
 
 # Ends a process and all that it started.
