@@ -38,6 +38,7 @@ help:
 	@echo "make demo       two LNet nodes with two rails each on this machine, what they say, and how they go on when rails break"
 	@echo "make test       all tests"
 	@echo "make test-fast  unit and table tests: under a minute once they are built"
+	@echo "make test-o2ib  RDMA between two virtual machines with soft-RoCE, in QEMU: tests/o2ib (SCENARIOS=device: only some; scripts/setup o2ib installs what it needs)"
 	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, and real nodes whose rails come and go"
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
@@ -130,6 +131,11 @@ test:
 test-fast:
 	@scripts/setup build
 	scripts/test-fast
+
+# One or some of them: SCENARIOS="device ...". BIN= is another directory with our programs; tests/o2ib/README.md has the rest.
+.PHONY: test-o2ib
+test-o2ib:
+	@scripts/test-o2ib $(SCENARIOS)
 
 lint:
 	@scripts/setup lint
