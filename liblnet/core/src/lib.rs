@@ -50,4 +50,4 @@ pub use model::{
 pub use monitor::Monitor;
 pub use objects::{InsertPosition, MatchId};
 pub use time::{Clock, ManualClock, Time};
-pub use topology::{Ni, NiConfig, NiTunables};
+pub use topology::{FatalReporter, Ni, NiConfig, NiTunables};

@@ -4,6 +4,7 @@
 
 mod support;
 
+use lnet_core::FatalReporter;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::stats::MessageOutcome;
 use lnet_core::{
@@ -115,7 +116,7 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     let hint = "portal 9, match bits 0x0, offset 0: the request was sent; if nothing matched it there";
     assert_eq!(said(Level::Error, &["no response from", peer, hint]), 10);
 
-    core.admin().set_ni_fatal(nid(own), Some("link down"));
+    core.admin().set_ni_fatal(nid(own), FatalReporter::Host, Some("link down"));
     assert_eq!(said(Level::Error, &[&format!("NI {own}: "), "-> FAILED (link down)"]), 1);
     assert_eq!(said(Level::Error, &["suppressed"]), 0);
 

@@ -4,6 +4,7 @@
 
 mod support;
 
+use lnet_core::FatalReporter;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::{DiscoveryMode, Errno, NiTunables};
 use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
@@ -45,10 +46,10 @@ fn a_ping_reply_lists_the_interfaces_with_their_state_and_not_the_loopback() {
     rig.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &rig.driver).unwrap();
     assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up)]);
     rig.core.admin().add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
-    rig.core.admin().set_ni_fatal(tcp(3), Some("link down"));
+    rig.core.admin().set_ni_fatal(tcp(3), FatalReporter::Host, Some("link down"));
     rig.core.monitor().run_discovery();
     assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up), (tcp(3), NiStatus::Down)]);
-    rig.core.admin().set_ni_fatal(tcp(3), None);
+    rig.core.admin().set_ni_fatal(tcp(3), FatalReporter::Host, None);
     rig.core.admin().remove_ni(tcp(3)).unwrap();
     assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up)]);
 }
@@ -61,7 +62,7 @@ fn the_sequence_of_ping_replies_grows_with_each_change_of_an_interface() {
     rig.core.admin().add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
     let added = ping(&rig).sequence;
     assert!(added > first, "{added} after {first}");
-    rig.core.admin().set_ni_fatal(tcp(3), Some("link down"));
+    rig.core.admin().set_ni_fatal(tcp(3), FatalReporter::Host, Some("link down"));
     rig.core.monitor().run_discovery();
     let failed = ping(&rig).sequence;
     assert!(failed > added, "{failed} after {added}");

@@ -4,6 +4,7 @@
 
 mod support;
 
+use lnet_core::FatalReporter;
 use lnet_core::lnd::Upcalls;
 use lnet_core::{Cause, Delivery, Errno, EventKind, MdHandle, SendFailure, Time};
 use lnet_wire::Body;
@@ -139,8 +140,8 @@ fn a_message_with_a_source_is_resent_from_another_that_works_only_to_a_multi_rai
         rig.core.data_path().put(Some(tcp(1)), rig.bind(1), false, target(tcp(2)), 0).unwrap();
         let mut sent = rig.driver.ni(0).take_kept();
         sent[0].set_message_id(NonZeroU64::MIN);
-        rig.core.admin().set_ni_fatal(tcp(1), Some("link down"));
-        rig.core.admin().set_ni_fatal(tcp(3), (!other_works).then_some("link down"));
+        rig.core.admin().set_ni_fatal(tcp(1), FatalReporter::Host, Some("link down"));
+        rig.core.admin().set_ni_fatal(tcp(3), FatalReporter::Host, (!other_works).then_some("link down"));
         let message = sent.pop().unwrap();
         rig.core.data_path().finalize(message, Err(timed_out(Delivery::Deduplicated)));
         rig.clock.advance_to(Duration::from_secs(1));

@@ -4,6 +4,7 @@
 
 mod support;
 
+use lnet_core::FatalReporter;
 use lnet_core::health::PeerNiState;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::topology::{PeerState, Route};
@@ -242,7 +243,7 @@ fn a_route_is_down_while_no_path_to_its_gateway_gets_through() {
     assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
     rig.core.data_path().path_is_responsive(rig.ni(), tcp(8));
     assert_eq!((up(&rig), alive()), (vec![true, true], Some(true)));
-    rig.core.admin().set_ni_fatal(tcp(1), Some("its link is down"));
+    rig.core.admin().set_ni_fatal(tcp(1), FatalReporter::Host, Some("its link is down"));
     assert_eq!(up(&rig), [false, false]);
 }
 

@@ -13,7 +13,8 @@ use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use crate::tunables::SettingStates;
-use lnet_core::lnd::{DriverContext, Egress, StartError};
+use lnet_core::FatalReporter;
+use lnet_core::lnd::{DriverContext, Egress, InterfaceEvents, StartError};
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
@@ -22,7 +23,7 @@ use lnet_wire::{NetId, Nid, Pid};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -60,7 +61,8 @@ impl Node {
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
         // A random number of the system, as the standard library uses them for its tables.
         let random = RandomState::new().hash_one(wall_clock_ns());
-        let context = DriverContext { clock: Arc::new(clock), random };
+        let events = Arc::new(NiEvents(Arc::downgrade(&core)));
+        let context = DriverContext { events, clock: Arc::new(clock), random };
         let drivers = RunningDrivers::new(config.drivers.drivers(&context));
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
@@ -214,4 +216,16 @@ impl Drop for Node {
 /// A number that distinguishes this incarnation of the node from earlier ones: the wall clock in nanoseconds.
 fn wall_clock_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
+}
+
+/// The way of a driver's events to the core.
+#[derive(Debug)]
+struct NiEvents(Weak<Core>);
+
+impl InterfaceEvents for NiEvents {
+    fn device_state(&self, nid: Nid, why: Option<&str>) {
+        if let Some(core) = self.0.upgrade() {
+            core.admin().set_ni_fatal(nid, FatalReporter::Driver, why);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use lnet_core::Errno;
+use lnet_core::FatalReporter;
 use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
@@ -210,7 +211,7 @@ fn unhealthy_interfaces_are_listed_with_their_state_and_next_ping() {
     assert_eq!(states_with([900, 0]), ([Degraded, Failed], Degraded));
     assert_eq!(states_with([0, 0]), ([Failed, Failed], Failed));
     assert_eq!(queue(true), [nid("127.0.1.2@tcp"), nid("127.0.1.1@tcp")]);
-    node.core().admin().set_ni_fatal(nid("127.0.1.1@tcp"), Some("a test"));
+    node.core().admin().set_ni_fatal(nid("127.0.1.1@tcp"), FatalReporter::Host, Some("a test"));
     let broken = nis(backend)[1].clone();
     assert!(broken.health.fatal_error && broken.status == NiStatus::Down);
 }

@@ -4,6 +4,7 @@
 mod live;
 
 use live::{TIMEOUT, free_port, nids, node, peer, peer_nids, put, wait_until};
+use lnet_core::FatalReporter;
 use lnet_core::discovery::DiscoveryStatus;
 use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::PeerState;
@@ -272,7 +273,7 @@ fn a_failed_or_recovered_interface_is_pushed_to_the_peer() {
     wait_until("near has all", || told(&far, near_nid).up_to_date && told(&far, near_nid).node_sequence > 0);
     for why in [Some("the test says so"), None] {
         let (sent, heard) = (told(&far, near_nid).node_sequence, told(&near, far_nids[0]).peer_sequence);
-        far.core().admin().set_ni_fatal(far_nids[1], why);
+        far.core().admin().set_ni_fatal(far_nids[1], FatalReporter::Host, why);
         wait_until("far has pushed", || told(&far, near_nid).node_sequence > sent);
         wait_until("near has followed", || told(&near, far_nids[0]).peer_sequence > heard);
         // The status of each interface in the push is recorded with its NID.
@@ -291,7 +292,7 @@ fn an_interface_that_was_down_before_is_known_from_the_first_ping_reply() {
     let (port, a, b) = (free_port(), ["127.0.71.1"], ["127.0.72.1", "127.0.72.2", "127.0.72.3"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..2], DiscoveryMode::On));
     let far_nids = nids(&b);
-    far.core().admin().set_ni_fatal(far_nids[1], Some("the test says so"));
+    far.core().admin().set_ni_fatal(far_nids[1], FatalReporter::Host, Some("the test says so"));
     // Adding an interface renews the ping buffer.
     far.add_nid(far_nids[2]).unwrap();
     assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);

@@ -1,6 +1,7 @@
 //! The log lines about interfaces and messages that fail.
 #![allow(clippy::unwrap_used)]
 
+use lnet_core::FatalReporter;
 use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, PingResponse, Setting};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
@@ -42,9 +43,9 @@ fn node(interfaces: [&str; 2]) -> Arc<Node> {
 #[test]
 fn an_interface_failure_is_logged_as_an_error_with_its_states_and_the_cause() {
     let node = node(["127.0.1.1", "127.0.1.2"]);
-    node.core().admin().set_ni_fatal(nid("127.0.1.2@tcp"), Some("its cable is cut"));
+    node.core().admin().set_ni_fatal(nid("127.0.1.2@tcp"), FatalReporter::Host, Some("its cable is cut"));
     assert!(was_said(&["127.0.1.2@tcp", "ACTIVE -> FAILED", "its cable is cut"]));
-    node.core().admin().set_ni_fatal(nid("127.0.1.2@tcp"), None);
+    node.core().admin().set_ni_fatal(nid("127.0.1.2@tcp"), FatalReporter::Host, None);
     assert!(was_said(&["127.0.1.2@tcp", "FAILED -> ACTIVE"]));
 }
 

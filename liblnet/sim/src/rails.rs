@@ -4,6 +4,7 @@ use crate::faults::{FaultPoint, Rail};
 use crate::network::Delivery;
 use crate::trace::NodeId;
 use crate::world::World;
+use lnet_core::FatalReporter;
 use lnet_core::Time;
 use lnet_wire::Nid;
 use std::time::Duration;
@@ -79,7 +80,9 @@ impl World {
                 network.faults.break_spot(FaultPoint::Missing(nid));
             }
         }
-        self.with_core(node, |core| core.admin().set_ni_fatal(nid, (!works).then_some("the world says so")));
+        self.with_core(node, |core| {
+            core.admin().set_ni_fatal(nid, FatalReporter::Host, (!works).then_some("the world says so"))
+        });
     }
 
     fn break_spot(&mut self, spot: FaultPoint, text: impl FnOnce() -> String) {

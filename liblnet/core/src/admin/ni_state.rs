@@ -5,7 +5,7 @@ use super::Admin;
 use crate::discovery::{Failure, Step};
 use crate::health::{Cause, NiState};
 use crate::model::message::OutgoingMessage;
-use crate::model::{Ni, PeerNi};
+use crate::model::{FatalReporter, Ni, PeerNi};
 use lnet_log::LogClass;
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::{Errno, Nid};
@@ -21,15 +21,17 @@ impl Admin<'_> {
     ///
     /// Messages in flight on a failed interface, and on paths that begin at it, are resent on other paths, if there
     /// are any.
-    pub fn set_ni_fatal(&self, nid: Nid, why: Option<&str>) {
+    ///
+    /// With several reporters an interface has a fatal error as long as one of them says so.
+    pub fn set_ni_fatal(&self, nid: Nid, reporter: FatalReporter, why: Option<&str>) {
         let fatal = why.is_some();
-        let Some(ni) =
-            self.topology.with_nets(|nets| nets.ni(nid).filter(|ni| ni.is_fatal() != fatal).cloned())
-        else {
-            return;
-        };
+        let is_new = |ni: &&Arc<Ni>| ni.fatal_reporters().any(|other| other == reporter) != fatal;
+        let Some(ni) = self.topology.with_nets(|nets| nets.ni(nid).filter(is_new).cloned()) else { return };
+        if ni.fatal_reporters().any(|other| other != reporter) {
+            return ni.set_fatal(reporter, fatal);
+        }
         let before = self.health.take_logged_state(&ni);
-        ni.set_fatal(fatal);
+        ni.set_fatal(reporter, fatal);
         let now = NiState::of(&ni);
         let cause = why.unwrap_or("recovered");
         self.env.log(LogClass::NiState, nid, format_args!("NI {nid}: {before} -> {now} ({cause})"));

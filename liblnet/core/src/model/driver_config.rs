@@ -3,6 +3,7 @@
 use super::lnd::Driver;
 use crate::environment::time::Clock;
 use lnet_settings::Row;
+use lnet_wire::Nid;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -18,9 +19,18 @@ pub trait DriverConfig: Clone + Debug + Send + Sync + 'static {
     fn driver(&self, node: DriverContext) -> Arc<dyn Driver>;
 }
 
+/// What drivers tell the node about its interfaces.
+pub trait InterfaceEvents: Debug + Send + Sync {
+    /// The device of an interface cannot be used, for this reason, or can be used again (`None`). The interface is fatal from now on,
+    /// whatever the host says of its link. Called by the driver's own threads.
+    fn device_state(&self, nid: Nid, why: Option<&str>);
+}
+
 /// The parts of a node that its drivers need.
 #[derive(Clone, Debug)]
 pub struct DriverContext {
+    /// Where the driver reports events of interfaces.
+    pub events: Arc<dyn InterfaceEvents>,
     /// The clock of the node.
     pub clock: Arc<dyn Clock>,
     /// A random number of this start of the node.

@@ -7,7 +7,7 @@
 //!
 //! The core holds no lock during any call in either direction, so a driver may make upcalls from inside `send`.
 
-pub use super::driver_config::{DriverConfig, DriverContext};
+pub use super::driver_config::{DriverConfig, DriverContext, InterfaceEvents};
 
 use super::failure::{Cause, SendFailure};
 use super::message::{ArrivingMessage, OutgoingMessage, Pooled, TakenCredits};

@@ -53,7 +53,7 @@ pub(crate) use message_attempts::{Attempts, Gateway};
 pub(crate) use message_turn::TurnClock;
 pub use net::{Distance, Net, Nets};
 pub use net_usage::NetUsage;
-pub use ni::{Ni, NiConfig, NiTunables};
+pub use ni::{FatalReporter, Ni, NiConfig, NiTunables};
 pub use partial_messages::PartialMessages;
 pub use partners::{Partner, Partners, Preference};
 pub use peer::Peer;

@@ -16,7 +16,7 @@ use lnet_wire::{Errno, Nid};
 use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// The tunables of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,16 @@ impl Default for NiTunables {
     }
 }
 
+/// Who reports that an interface has a fatal error. Each recovers for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FatalReporter {
+    /// The host: the link or the address is gone.
+    Host = 1,
+    /// The driver: the device cannot be used.
+    Driver = 2,
+}
+
 /// The configuration of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NiConfig {
@@ -80,7 +90,8 @@ pub struct Ni {
     nid: Nid,
     config: NiConfig,
     health: AtomicU32,
-    fatal: AtomicBool,
+    /// The reporters of a fatal error, a bit for each.
+    fatal: AtomicU8,
     /// Whether other nodes reach this node on the interface's net, as far as a router can tell.
     net_alive: AtomicBool,
     /// One bit of 64 that distinguishes the interface from the node's other interfaces.
@@ -126,7 +137,7 @@ impl Ni {
             nid,
             config,
             health: AtomicU32::new(MAX_HEALTH),
-            fatal: AtomicBool::new(false),
+            fatal: AtomicU8::new(0),
             net_alive: AtomicBool::new(true),
             mark: AtomicU64::new(0),
             prefix_len: AtomicU32::new(0),
@@ -169,7 +180,7 @@ impl Ni {
     /// Whether the interface has a fatal error, as its driver or the machine reports. It is used only if all others on its net
     /// have one.
     pub fn is_fatal(&self) -> bool {
-        self.fatal.load(Ordering::Relaxed)
+        self.fatal.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the interface is reported as up, to peers and in output. It is also reported as down where no node reaches
@@ -182,8 +193,19 @@ impl Ni {
         self.net_alive.store(alive, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_fatal(&self, fatal: bool) {
-        self.fatal.store(fatal, Ordering::Relaxed);
+    /// Stores whether `reporter` knows of a fatal error.
+    pub(crate) fn set_fatal(&self, reporter: FatalReporter, fatal: bool) {
+        let bit = reporter as u8;
+        match fatal {
+            true => self.fatal.fetch_or(bit, Ordering::Relaxed),
+            false => self.fatal.fetch_and(!bit, Ordering::Relaxed),
+        };
+    }
+
+    /// Those who know of a fatal error.
+    pub(crate) fn fatal_reporters(&self) -> impl Iterator<Item = FatalReporter> {
+        let bits = self.fatal.load(Ordering::Relaxed);
+        [FatalReporter::Host, FatalReporter::Driver].into_iter().filter(move |it| bits & *it as u8 != 0)
     }
 
     /// The number of connections to each peer NI, if the driver has connections.

@@ -11,6 +11,7 @@ use super::tests::{nets, nid, path_request, peer};
 use super::*;
 use crate::environment::ConfigLock;
 use crate::environment::time::Time;
+use crate::model::FatalReporter;
 use crate::model::message::{MessagePool, OutgoingMessage, Pooled};
 use crate::model::{NetUsage, Partner, PeerState, TurnClock};
 use proptest::prelude::*;
@@ -93,7 +94,7 @@ proptest! {
             let (health, fatal, priority, messages, partner, turn, unresponsive) = *its;
             ni.set_number(number as u32);
             ni.set_health(health);
-            ni.set_fatal(fatal);
+            ni.set_fatal(FatalReporter::Host, fatal);
             take_credits(messages, |message| drop(ni.tx(named.nid()).take(message)));
             if has_rules {
                 ni.set_priority(priority);
@@ -239,7 +240,7 @@ proptest! {
         let net = nets.net(nid("10.0.0.1@tcp").net()).unwrap();
         for (ni, (fatal, health, priority, messages)) in net.nis().iter().zip(&own) {
             if !equal_health {
-                ni.set_fatal(*fatal);
+                ni.set_fatal(FatalReporter::Host, *fatal);
                 ni.set_health(*health);
             }
             ni.set_priority(*priority);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::environment::ConfigLock;
+use crate::model::FatalReporter;
 use crate::model::{LatestUse, NiTunables, PeerState, Routes};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
@@ -149,7 +150,9 @@ fn a_net_that_is_added_or_recovered_or_no_longer_preferred_joins_the_round_robin
         ("this node's interface became unhealthy", |nets, _, away| {
             nets.ni(nid("10.0.1.1@tcp1")).unwrap().set_health(if away { 0 } else { 1000 });
         }),
-        ("a link was down", |nets, _, away| nets.ni(nid("10.0.1.1@tcp1")).unwrap().set_fatal(away)),
+        ("a link was down", |nets, _, away| {
+            nets.ni(nid("10.0.1.1@tcp1")).unwrap().set_fatal(FatalReporter::Host, away)
+        }),
         ("a rule gave the peer's net a priority", |_, peer_nis, away| {
             let peer = peer_nis[0].peer();
             let tcp = peer.nets.iter().find(|net| net.id == peer_nis[0].nid().net()).unwrap();
@@ -436,7 +439,7 @@ fn an_explanation_names_the_criterion_that_ruled_out_each_other_candidate() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.1.1@tcp1"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.1.8@tcp1"], PeerState::MULTI_RAIL);
     nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
-    nets.ni(nid("10.0.0.3@tcp")).unwrap().set_fatal(true);
+    nets.ni(nid("10.0.0.3@tcp")).unwrap().set_fatal(FatalReporter::Host, true);
     peer_nis[2].set_health(999);
     let paths = Paths { nets: &nets, routes: &Routes::default() };
     let explanation = explain(paths, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
@@ -493,7 +496,7 @@ proptest! {
         for (i, (net, fatal, health)) in own.iter().enumerate() {
             let its_nid = nid(&format!("10.0.{net}.{}@tcp{net}", i + 1));
             let ni = Ni::new(its_nid, NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
-            ni.set_fatal(*fatal);
+            ni.set_fatal(FatalReporter::Host, *fatal);
             ni.set_health(*health);
             nets = nets.with(Arc::new(ni)).unwrap();
         }

@@ -9,8 +9,8 @@ mod route_tests;
 mod rules;
 
 pub use crate::model::{
-    ActiveRoute, Distance, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Partner, Partners,
-    Peer, PeerNi, PeerState, Preference, Route, RouteState, Routes,
+    ActiveRoute, Distance, FatalReporter, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables,
+    Partner, Partners, Peer, PeerNi, PeerState, Preference, Route, RouteState, Routes,
 };
 pub(crate) use peer_table::PeerTable;
 pub(crate) use rules::RuleChange;

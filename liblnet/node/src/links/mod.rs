@@ -12,6 +12,7 @@ mod subnet;
 
 use host_links::LinkAddress;
 use lnet_core::Core;
+use lnet_core::FatalReporter;
 use lnet_core::topology::Ni;
 use lnet_log::{LogClass, write_line};
 use lnet_os::descriptor::new_eventfd;
@@ -195,7 +196,11 @@ fn check(core: &Core, only: Option<Nid>) -> bool {
         let with_it = machine.iter().find(|entry| entry.address == Some(address));
         ni.set_prefix_len(with_it.and_then(|entry| entry.prefix_len).unwrap_or(0));
         let fault = fault::fault_of(address, name, &machine, host_links::is_local);
-        core.admin().set_ni_fatal(ni.nid(), fault.map(|fault| fault.to_string()).as_deref());
+        core.admin().set_ni_fatal(
+            ni.nid(),
+            FatalReporter::Host,
+            fault.map(|fault| fault.to_string()).as_deref(),
+        );
     }
     true
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::logged::{Line, listen, take};
+use lnet_core::FatalReporter;
 use lnet_core::health::Reachability;
 use log::Level;
 
@@ -65,7 +66,7 @@ fn an_interface_that_is_down_degrades_the_peers_that_it_leads_to() {
     listen();
     let mut world = two_rails("an interface down");
     take();
-    world.with_core(A, |core| core.admin().set_ni_fatal(a(2), Some("its link is down")));
+    world.with_core(A, |core| core.admin().set_ni_fatal(a(2), FatalReporter::Host, Some("its link is down")));
     pass(&mut world, 2.0);
     let found = world.core(A).unwrap().admin().reachability(b(1)).unwrap();
     assert!(found.state == Reachability::Degraded && found.usable < found.paths, "{found:?}");
@@ -74,7 +75,7 @@ fn an_interface_that_is_down_degrades_the_peers_that_it_leads_to() {
     assert!(
         said[0].1.starts_with("reachable -> degraded (") && said[0].1.contains(" with an interface down)")
     );
-    world.with_core(A, |core| core.admin().set_ni_fatal(a(2), None));
+    world.with_core(A, |core| core.admin().set_ni_fatal(a(2), FatalReporter::Host, None));
     pass(&mut world, 20.0);
     assert_eq!(reachability(&world, A, b(1)), Reachability::Reachable);
     finish(world);
@@ -108,7 +109,9 @@ fn a_flapping_peer_is_logged_once_a_second_at_most() {
     let began = world.now();
     for _ in 0..40 {
         for down in [true, false] {
-            world.with_core(A, |core| core.admin().set_ni_fatal(a(1), down.then_some("its link is down")));
+            world.with_core(A, |core| {
+                core.admin().set_ni_fatal(a(1), FatalReporter::Host, down.then_some("its link is down"))
+            });
             pass(&mut world, 0.05);
         }
     }
