@@ -5,21 +5,26 @@ use lnet_core::start_error;
 use lnet_wire::{Errno, NetId};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// All drivers of a node, but for the loopback's.
-pub(crate) struct RunningDrivers(Vec<Arc<dyn Driver>>);
+pub(crate) struct RunningDrivers {
+    all: Vec<Arc<dyn Driver>>,
+    /// The number of drivers that offered [`Driver::progress`] the last time.
+    offering: AtomicU32,
+}
 
 impl RunningDrivers {
     pub(crate) const fn new(drivers: Vec<Arc<dyn Driver>>) -> Self {
-        Self(drivers)
+        Self { all: drivers, offering: AtomicU32::new(1) }
     }
 
     /// The driver for a net.
     pub(crate) fn for_net(&self, net: NetId) -> Result<&dyn Driver, StartError> {
-        let found = self.0.iter().find(|driver| driver.net_type() == net.kind());
+        let found = self.all.iter().find(|driver| driver.net_type() == net.kind());
         found.map(|driver| &**driver).ok_or_else(|| {
-            let only = match &self.0[..] {
+            let only = match &self.all[..] {
                 [] => String::new(),
                 some => format!(", only for {}", names(some)),
             };
@@ -30,23 +35,24 @@ impl RunningDrivers {
         })
     }
 
-    /// Runs the I/O of all drivers on the calling thread, as [`Driver::progress`] does for one. Several share the time.
+    /// Runs the I/O of all drivers on the calling thread, as [`Driver::progress`] does for one. Those that offer it share the time.
     pub(crate) fn progress(&self, timeout: Duration) -> Progress {
-        let share = timeout / u32::try_from(self.0.len().max(1)).unwrap_or(u32::MAX);
-        let mut result = Progress::NotOffered;
-        for driver in &self.0 {
+        let share = timeout / self.offering.load(Ordering::Relaxed).max(1);
+        let (mut result, mut offering) = (Progress::NotOffered, 0);
+        for driver in &self.all {
             match driver.progress(share) {
                 Progress::Worked => return Progress::Worked,
-                Progress::Idle => result = Progress::Idle,
+                Progress::Idle => (result, offering) = (Progress::Idle, offering + 1),
                 Progress::NotOffered => {}
             }
         }
+        self.offering.store(offering, Ordering::Relaxed);
         result
     }
 
     /// Stops the threads of all drivers. Their interfaces have been shut down before.
     pub(crate) fn shutdown(&self) {
-        self.0.iter().for_each(|driver| driver.shutdown());
+        self.all.iter().for_each(|driver| driver.shutdown());
     }
 }
 
@@ -59,6 +65,6 @@ fn names(drivers: &[Arc<dyn Driver>]) -> String {
 
 impl fmt::Debug for RunningDrivers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|driver| driver.net_type())).finish()
+        f.debug_list().entries(self.all.iter().map(|driver| driver.net_type())).finish()
     }
 }
