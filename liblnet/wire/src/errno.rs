@@ -90,6 +90,8 @@ errno! {
     NoFunction = 38, "ENOSYS", "Function not implemented";
     /// Invalid request.
     BadRequest = 53, "EBADR", "Invalid request descriptor";
+    /// There are no data.
+    NoData = 61, "ENODATA", "No data available";
     /// The time was over before the operation began.
     Expired = 62, "ETIME", "Timer expired";
     /// The peer breaks the protocol.

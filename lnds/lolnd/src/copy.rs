@@ -19,7 +19,7 @@ pub fn fill_payload_of(message: &ArrivingMessage, bytes: &[u8]) {
 }
 
 /// Copies bytes from `from` to `to` until either ends. The two may overlap.
-pub(crate) fn copy(mut from: MemSlice<'_>, mut to: MemSlice<'_>) {
+pub fn copy(mut from: MemSlice<'_>, mut to: MemSlice<'_>) {
     let (mut source, mut sink) = (from.next(), to.next());
     while let (Some(s), Some(t)) = (&mut source, &mut sink) {
         let len = s.len.min(t.len);

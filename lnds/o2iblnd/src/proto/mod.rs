@@ -18,7 +18,7 @@ mod message;
 mod message_properties;
 mod reject;
 #[cfg(test)]
-mod test_messages;
+pub(crate) mod test_messages;
 
 pub use checksum::set_checksum;
 pub use conn_params::ConnParams;

@@ -66,7 +66,7 @@ pub(super) fn hex(text: &str) -> Vec<u8> {
 }
 
 /// A little-endian message as a big-endian sender would have written it.
-pub(super) fn swapped(message: &[u8]) -> Vec<u8> {
+pub(crate) fn swapped(message: &[u8]) -> Vec<u8> {
     let mut fields = vec![(0, 4), (4, 2), (8, 4), (12, 4), (16, 8), (24, 8), (32, 8), (40, 8)];
     let descriptor = match message[6] {
         0xc0 | 0xc1 => {

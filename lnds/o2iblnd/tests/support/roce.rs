@@ -27,6 +27,8 @@ pub enum Content {
 pub struct Sent {
     /// Counts the packets of the file, from 1 as in other tools. Of a message of several packets it is the last one.
     pub packet: usize,
+    /// Microseconds of the capturing clock since 1970.
+    pub time: u64,
     pub from: Ipv4Addr,
     pub to: Ipv4Addr,
     pub content: Content,
@@ -79,7 +81,7 @@ pub fn sent(file: &str) -> Vec<Sent> {
             SEND_ONLY => Content::Message(payload.to_vec()),
             _ => continue,
         };
-        sent.push(Sent { packet: at + 1, from, to, content });
+        sent.push(Sent { packet: at + 1, time: packet.time, from, to, content });
     }
     assert!(begun.is_empty(), "{file} ends within a message");
     sent

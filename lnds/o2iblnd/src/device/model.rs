@@ -1,0 +1,492 @@
+//! A model of RDMA devices, for tests: devices of one process that are connected with each other, without hardware.
+//!
+//! It keeps the rules that a device keeps, and fails where a device would: work with memory that is not registered, a message without a
+//! buffer, more chains than were asked for. A test cuts links, and makes any call fail.
+
+use super::{
+    ConnId, ConnectError, Device, Devices, Event, Limits, OpenError, OpenOptions, PortError, Registration,
+    Setup, Slot, WorkError, WorkId, Write,
+};
+use crate::proto::MESSAGE_SIZE;
+use lnd_common::sync::lock;
+use lnet_core::Errno;
+use lnet_core::memory::{MdMemory, MemRange};
+use lnet_os::descriptor::new_eventfd;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+/// The length of an acceptance's private data, and of a refusal's (wire-o2ib 2).
+const ACCEPT_LEN: usize = 196;
+const REJECT_LEN: usize = 148;
+/// The connection manager's reasons: nobody listens; refused by the driver.
+const INVALID_SERVICE: u16 = 8;
+const CONSUMER: u16 = 28;
+
+/// The network between the devices.
+#[derive(Clone, Debug, Default)]
+pub struct ModelNet(Arc<Mutex<Net>>);
+
+#[derive(Debug, Default)]
+struct Net {
+    ports: BTreeMap<Ipv4Addr, Port>,
+    cut: BTreeSet<Ipv4Addr>,
+    last_conn: u32,
+    last_key: u32,
+    /// The fallible calls until one fails, for each device.
+    failing: HashMap<Ipv4Addr, u32>,
+}
+
+/// What one device has.
+#[derive(Debug)]
+struct Port {
+    listens: bool,
+    events: VecDeque<Event>,
+    conns: HashMap<ConnId, Conn>,
+    memory: HashMap<u32, MemRange>,
+    wake: OwnedFd,
+    calls: u64,
+}
+
+#[derive(Debug)]
+struct Conn {
+    to: Ipv4Addr,
+    other: Option<ConnId>,
+    is_up: bool,
+    chains: usize,
+    free: VecDeque<Slot>,
+    slots: Vec<Vec<u8>>,
+    most_chains: usize,
+    chain_len: usize,
+}
+
+/// A device of a [`ModelNet`].
+#[derive(Debug)]
+pub struct ModelDevice {
+    net: ModelNet,
+    address: Ipv4Addr,
+    /// Copies of the buffers that have been received.
+    received: HashMap<(ConnId, Slot), Vec<u8>>,
+}
+
+impl ModelNet {
+    /// A device with this address; the one that had it before is gone.
+    pub fn device(&self, address: Ipv4Addr) -> std::io::Result<ModelDevice> {
+        let port = Port {
+            listens: false,
+            events: VecDeque::new(),
+            conns: HashMap::new(),
+            memory: HashMap::new(),
+            wake: new_eventfd()?,
+            calls: 0,
+        };
+        lock(&self.0).ports.insert(address, port);
+        Ok(ModelDevice { net: self.clone(), address, received: HashMap::new() })
+    }
+
+    /// Cuts the cable of a device, or connects it again. Work at its connections fails, as after the last retransmission.
+    pub fn cut(&self, address: Ipv4Addr, is_cut: bool) {
+        let net = &mut *lock(&self.0);
+        let state = if is_cut { Err(PortError::Down) } else { Ok(()) };
+        net.push(address, Event::Port(state));
+        if is_cut {
+            net.cut.insert(address);
+            net.fail_all_of(address);
+        } else {
+            net.cut.remove(&address);
+        }
+    }
+
+    /// Makes a device forget its connections without telling the peers, as when its machine loses power.
+    pub fn forget_conns(&self, address: Ipv4Addr) {
+        if let Some(port) = lock(&self.0).ports.get_mut(&address) {
+            port.conns.clear();
+        }
+    }
+
+    /// Makes the call number `nth` of this device, from now on, fail with [`Errno::NoMemory`]; 1 is the next.
+    pub fn fail_call(&self, address: Ipv4Addr, nth: u32) {
+        lock(&self.0).failing.insert(address, nth);
+    }
+
+    /// The number of fallible calls of a device.
+    pub fn calls(&self, address: Ipv4Addr) -> u64 {
+        lock(&self.0).ports.get(&address).map_or(0, |port| port.calls)
+    }
+
+    /// The number of registrations of a device.
+    pub fn registered(&self, address: Ipv4Addr) -> usize {
+        lock(&self.0).ports.get(&address).map_or(0, |port| port.memory.len())
+    }
+
+    /// The number of connections of a device that are not destroyed.
+    pub fn conns(&self, address: Ipv4Addr) -> usize {
+        lock(&self.0).ports.get(&address).map_or(0, |port| port.conns.len())
+    }
+}
+
+impl Devices for ModelNet {
+    fn open(&self, _: &str, options: OpenOptions) -> Result<Box<dyn Device>, OpenError> {
+        let device = self.device(options.address);
+        let errno = |error: std::io::Error| OpenError::Call { call: "eventfd", errno: Errno::from(&error) };
+        Ok(Box::new(device.map_err(errno)?))
+    }
+}
+
+impl Net {
+    fn push(&mut self, to: Ipv4Addr, event: Event) {
+        if let Some(port) = self.ports.get_mut(&to) {
+            port.events.push_back(event);
+            // A counter that is full wakes as well.
+            _ = rustix::io::write(&port.wake, &1_u64.to_ne_bytes());
+        }
+    }
+
+    fn next_conn(&mut self) -> ConnId {
+        self.last_conn += 1;
+        ConnId(self.last_conn)
+    }
+
+    fn conn(&mut self, address: Ipv4Addr, conn: ConnId) -> Option<&mut Conn> {
+        self.ports.get_mut(&address)?.conns.get_mut(&conn)
+    }
+
+    /// Whether the next call of a device is to fail.
+    fn call(&mut self, address: Ipv4Addr) -> Result<(), Errno> {
+        if let Some(port) = self.ports.get_mut(&address) {
+            port.calls += 1;
+        }
+        let Some(left) = self.failing.get_mut(&address) else { return Ok(()) };
+        *left = left.saturating_sub(1);
+        if *left > 0 {
+            return Ok(());
+        }
+        self.failing.remove(&address);
+        Err(Errno::NoMemory)
+    }
+
+    fn is_reachable(&self, a: Ipv4Addr, b: Ipv4Addr) -> bool {
+        !self.cut.contains(&a) && !self.cut.contains(&b)
+    }
+
+    /// Fails both ends of all connections of a device, as nothing is acknowledged.
+    fn fail_all_of(&mut self, address: Ipv4Addr) {
+        let Some(port) = self.ports.get(&address) else { return };
+        let ends: Vec<_> = port.conns.iter().map(|(id, conn)| (*id, conn.to, conn.other)).collect();
+        for (id, to, other) in ends {
+            self.fail(address, id, WorkError::NoResponse);
+            if let Some(other) = other {
+                self.fail(to, other, WorkError::NoResponse);
+            }
+        }
+    }
+
+    /// Fails both ends of a connection that cannot come up.
+    fn fail_connect(&mut self, address: Ipv4Addr, conn: ConnId, to: Ipv4Addr, other: Option<ConnId>) {
+        let error = ConnectError::Unreachable(Errno::TimedOut);
+        let ends = [Some((address, conn)), other.map(|other| (to, other))];
+        for (address, conn) in ends.into_iter().flatten() {
+            if self.conn(address, conn).is_some() {
+                self.push(address, Event::Failed { conn, error });
+            }
+        }
+    }
+
+    fn fail(&mut self, address: Ipv4Addr, conn: ConnId, error: WorkError) {
+        if let Some(its) = self.conn(address, conn).filter(|its| its.is_up) {
+            its.is_up = false;
+            self.push(address, Event::WorkFailed { conn, error });
+        }
+    }
+
+    /// Carries out a chain.
+    fn transmit(
+        &mut self,
+        from: Ipv4Addr,
+        conn: ConnId,
+        work: WorkId,
+        writes: &[Write],
+        message: &[u8],
+    ) -> Result<(), Errno> {
+        let its = self.conn(from, conn).ok_or(Errno::NotConnected)?;
+        let (to, other) = (its.to, its.other);
+        its.chains += 1;
+        if its.chains > its.most_chains || writes.len() + 1 > its.chain_len || message.len() > MESSAGE_SIZE {
+            return Err(Errno::NoMemory);
+        }
+        let Some(other) = other.filter(|_| its.is_up) else { return Ok(()) };
+        if !self.is_reachable(from, to) || self.conn(to, other).is_none() {
+            self.fail(from, conn, WorkError::NoResponse);
+            self.fail(to, other, WorkError::NoResponse);
+            return Ok(());
+        }
+        for write in writes {
+            let len: u32 = write.from.iter().map(|segment| segment.len).sum();
+            let remote = MemRange { address: write.to as usize, len: len as usize };
+            if !self.covers(to, write.rkey, remote) {
+                self.fail(from, conn, WorkError::RefusedByPeer);
+                self.fail(to, other, WorkError::RefusedByPeer);
+                return Ok(());
+            }
+            let local: Vec<_> = write
+                .from
+                .iter()
+                .map(|segment| MemRange { address: segment.address as usize, len: segment.len as usize })
+                .collect();
+            if !write.from.iter().zip(&local).all(|(segment, range)| self.covers(from, segment.lkey, *range))
+            {
+                self.fail(from, conn, WorkError::Local(4));
+                return Ok(());
+            }
+            let source = MdMemory::scattered(&local).ok_or(Errno::Invalid)?;
+            let sink = MdMemory::contiguous(remote.address, len);
+            lolnd::copy::copy(source.slice(0, len), sink.slice(0, len));
+        }
+        let Some(theirs) = self.conn(to, other) else { return Ok(()) };
+        let Some(slot) = theirs.free.pop_front() else {
+            self.fail(from, conn, WorkError::NotReady);
+            self.fail(to, other, WorkError::NotReady);
+            return Ok(());
+        };
+        theirs.slots[usize::from(slot.0)] = message.to_vec();
+        self.push(to, Event::Received { conn: other, slot, len: message.len() });
+        self.push(from, Event::Sent { conn, work });
+        Ok(())
+    }
+
+    fn covers(&self, address: Ipv4Addr, key: u32, range: MemRange) -> bool {
+        let registered = self.ports.get(&address).and_then(|port| port.memory.get(&key));
+        registered.is_some_and(|its| {
+            its.address <= range.address && range.address + range.len <= its.address + its.len
+        })
+    }
+}
+
+impl ModelDevice {
+    /// Refuses a connection, whatever its state, with any reason of the connection manager and private data of any length.
+    pub fn refuse(&mut self, conn: ConnId, reason: u16, private_data: Vec<u8>) {
+        let net = &mut *lock(&self.net.0);
+        let Some(port) = net.ports.get_mut(&self.address) else { return };
+        let Some(Conn { to, other: Some(other), .. }) = port.conns.remove(&conn) else { return };
+        if net.is_reachable(self.address, to) {
+            net.push(to, Event::Rejected { conn: other, reason, private_data });
+        } else {
+            net.fail_connect(self.address, conn, to, Some(other));
+        }
+    }
+
+    fn conn(to: Ipv4Addr, other: Option<ConnId>) -> Conn {
+        Conn {
+            to,
+            other,
+            is_up: false,
+            chains: 0,
+            free: VecDeque::new(),
+            slots: vec![],
+            most_chains: 0,
+            chain_len: 0,
+        }
+    }
+}
+
+impl Conn {
+    fn set_up(&mut self, setup: Setup) {
+        self.free = (0..setup.receives).map(Slot).collect();
+        self.slots = vec![vec![]; setup.receives.into()];
+        (self.most_chains, self.chain_len) = (setup.chains.into(), setup.chain_len.into());
+    }
+}
+
+fn padded(bytes: &[u8], len: usize) -> Vec<u8> {
+    let mut padded = bytes.to_vec();
+    padded.resize(len, 0);
+    padded
+}
+
+impl Device for ModelDevice {
+    fn limits(&self) -> Limits {
+        Limits { pieces: 2, on_demand: false }
+    }
+
+    fn listen(&mut self) -> Result<(), Errno> {
+        let net = &mut *lock(&self.net.0);
+        net.call(self.address)?;
+        if let Some(port) = net.ports.get_mut(&self.address) {
+            port.listens = true;
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, to: Ipv4Addr, setup: Setup, private_data: &[u8]) -> Result<ConnId, Errno> {
+        let net = &mut *lock(&self.net.0);
+        net.call(self.address)?;
+        let (id, other) = (net.next_conn(), net.next_conn());
+        let mut conn = Self::conn(to, Some(other));
+        conn.set_up(setup);
+        let listens =
+            net.ports.get(&to).filter(|_| net.is_reachable(self.address, to)).map(|port| port.listens);
+        if let Some(port) = net.ports.get_mut(&self.address) {
+            port.conns.insert(id, conn);
+        }
+        match listens {
+            None => {
+                let error = ConnectError::Unreachable(Errno::TimedOut);
+                net.push(self.address, Event::Failed { conn: id, error });
+            }
+            Some(false) => {
+                let event = Event::Rejected { conn: id, reason: INVALID_SERVICE, private_data: vec![] };
+                net.push(self.address, event);
+            }
+            Some(true) => {
+                let theirs = Self::conn(self.address, Some(id));
+                if let Some(port) = net.ports.get_mut(&to) {
+                    port.conns.insert(other, theirs);
+                }
+                net.push(to, Event::Request { conn: other, private_data: private_data.to_vec() });
+            }
+        }
+        Ok(id)
+    }
+
+    fn accept(&mut self, conn: ConnId, setup: Setup, private_data: &[u8]) -> Result<(), Errno> {
+        let net = &mut *lock(&self.net.0);
+        net.call(self.address)?;
+        let Some(its) = net.conn(self.address, conn) else { return Err(Errno::NotConnected) };
+        its.set_up(setup);
+        let (to, other) = (its.to, its.other);
+        let is_there = other.is_some_and(|other| net.conn(to, other).is_some());
+        if !is_there || !net.is_reachable(self.address, to) {
+            net.fail_connect(self.address, conn, to, other);
+            return Ok(());
+        }
+        if let Some(its) = net.conn(self.address, conn) {
+            its.is_up = true;
+        }
+        if let Some(other) = other
+            && let Some(theirs) = net.conn(to, other)
+        {
+            theirs.is_up = true;
+            let private_data = padded(private_data, ACCEPT_LEN);
+            net.push(to, Event::Established { conn: other, private_data });
+        }
+        net.push(self.address, Event::Established { conn, private_data: vec![] });
+        Ok(())
+    }
+
+    fn reject(&mut self, conn: ConnId, private_data: &[u8]) {
+        self.refuse(conn, CONSUMER, padded(private_data, REJECT_LEN));
+    }
+
+    fn disconnect(&mut self, conn: ConnId) {
+        let net = &mut *lock(&self.net.0);
+        let Some(its) = net.conn(self.address, conn) else { return };
+        its.is_up = false;
+        let (to, other) = (its.to, its.other);
+        if net.is_reachable(self.address, to)
+            && let Some(other) = other
+            && let Some(theirs) = net.conn(to, other)
+            && std::mem::take(&mut theirs.is_up)
+        {
+            net.push(to, Event::Disconnected { conn: other });
+        }
+    }
+
+    fn destroy(&mut self, conn: ConnId) {
+        let net = &mut *lock(&self.net.0);
+        let Some(port) = net.ports.get_mut(&self.address) else { return };
+        port.conns.remove(&conn);
+        port.events.retain(|event| event.conn() != Some(conn));
+        self.received.retain(|(its, _), _| *its != conn);
+    }
+
+    fn received(&self, conn: ConnId, slot: Slot, len: usize) -> &[u8] {
+        self.received.get(&(conn, slot)).map_or(&[], |bytes| &bytes[..len])
+    }
+
+    fn post_receive(&mut self, conn: ConnId, slot: Slot) -> Result<(), Errno> {
+        let net = &mut *lock(&self.net.0);
+        net.call(self.address)?;
+        let its = net.conn(self.address, conn).ok_or(Errno::NotConnected)?;
+        assert!(!its.free.contains(&slot), "buffer {slot:?} is posted twice");
+        its.free.push_back(slot);
+        self.received.remove(&(conn, slot));
+        Ok(())
+    }
+
+    fn post_send(
+        &mut self,
+        conn: ConnId,
+        work: WorkId,
+        writes: &[Write],
+        message: &[u8],
+    ) -> Result<(), Errno> {
+        let net = &mut *lock(&self.net.0);
+        net.call(self.address)?;
+        net.transmit(self.address, conn, work, writes, message)
+    }
+
+    fn register(&mut self, range: MemRange) -> Result<Registration, Errno> {
+        let net = &mut *lock(&self.net.0);
+        net.call(self.address)?;
+        net.last_key += 1;
+        let key = net.last_key;
+        let port = net.ports.get_mut(&self.address).ok_or(Errno::NoDevice)?;
+        port.memory.insert(key, range);
+        Ok(Registration { id: key.into(), lkey: key, rkey: key })
+    }
+
+    fn deregister(&mut self, registration: Registration) {
+        if let Some(port) = lock(&self.net.0).ports.get_mut(&self.address) {
+            assert!(port.memory.remove(&registration.rkey).is_some(), "{registration:?} is unknown");
+        }
+    }
+
+    fn poll(&mut self, events: &mut Vec<Event>) {
+        let net = &mut *lock(&self.net.0);
+        let Some(port) = net.ports.get_mut(&self.address) else { return };
+        // The counter is empty if nothing has been written.
+        _ = rustix::io::read(&port.wake, &mut [0; 8]);
+        for event in port.events.drain(..) {
+            match &event {
+                Event::Received { conn, slot, .. } => {
+                    if let Some(its) = port.conns.get(conn) {
+                        self.received.insert((*conn, *slot), its.slots[usize::from(slot.0)].clone());
+                    }
+                }
+                Event::Sent { conn, .. } => {
+                    if let Some(its) = port.conns.get_mut(conn) {
+                        its.chains -= 1;
+                    }
+                }
+                _ => {}
+            }
+            events.push(event);
+        }
+    }
+
+    fn arm(&mut self) -> bool {
+        lock(&self.net.0).ports.get(&self.address).is_some_and(|port| !port.events.is_empty())
+    }
+
+    fn descriptors(&self) -> Result<Vec<OwnedFd>, Errno> {
+        let net = lock(&self.net.0);
+        let port = net.ports.get(&self.address).ok_or(Errno::NoDevice)?;
+        Ok(vec![port.wake.try_clone().map_err(|error| Errno::from(&error))?])
+    }
+}
+
+/// The end of a process: the peers find their connections closed.
+impl Drop for ModelDevice {
+    fn drop(&mut self) {
+        let all: Vec<_> = lock(&self.net.0)
+            .ports
+            .get(&self.address)
+            .map(|port| port.conns.keys().copied().collect())
+            .unwrap_or_default();
+        for conn in all {
+            self.disconnect(conn);
+        }
+        lock(&self.net.0).ports.remove(&self.address);
+    }
+}

@@ -1,0 +1,9 @@
+//! Engines with each other, and with a peer that breaks rules.
+
+mod failing;
+mod messages;
+mod peers;
+mod replay;
+mod rig;
+mod scripted;
+mod transfers;

@@ -1,0 +1,121 @@
+//! What the connections of a device share: its protection domain, its completion channel, its limits.
+
+use super::cm::set_nonblocking;
+use super::ffi::{
+    IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, ibv_comp_channel, ibv_context, ibv_device_attr, ibv_mr,
+    ibv_pd,
+};
+use super::library::Functions;
+use crate::device::{OpenError, Registration};
+use lnet_core::Errno;
+use lnet_core::memory::MemRange;
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+
+/// The pieces of a work request that are asked for, if the device takes as many.
+const MOST_PIECES: usize = 32;
+
+/// A device's protection domain, with what belongs to it.
+pub(super) struct Protection {
+    functions: &'static Functions,
+    pub(super) context: *mut ibv_context,
+    pub(super) domain: *mut ibv_pd,
+    pub(super) channel: *mut ibv_comp_channel,
+    /// The work requests that a queue may have.
+    pub(super) max_work_requests: u32,
+    /// The pieces of memory of a work request.
+    pub(super) pieces: usize,
+    memory: HashMap<u64, *mut ibv_mr>,
+    last_memory: u64,
+}
+
+impl Protection {
+    /// The protection domain for the device of `context`, which outlives it.
+    pub(super) fn new(functions: &'static Functions, context: *mut ibv_context) -> Result<Self, OpenError> {
+        // SAFETY: attributes consist of numbers; the call fills them.
+        let mut attributes: ibv_device_attr = unsafe { std::mem::zeroed() };
+        // SAFETY: the context is that of an open device.
+        let result = unsafe { (functions.ibv_query_device)(context, &mut attributes) };
+        if result != 0 {
+            return Err(failed("ibv_query_device"));
+        }
+        // SAFETY: the context is that of an open device.
+        let domain = unsafe { (functions.ibv_alloc_pd)(context) };
+        if domain.is_null() {
+            return Err(failed("ibv_alloc_pd"));
+        }
+        // SAFETY: the context is that of an open device.
+        let channel = unsafe { (functions.ibv_create_comp_channel)(context) };
+        if channel.is_null() {
+            let error = failed("ibv_create_comp_channel");
+            // SAFETY: the domain was made above, and nothing uses it.
+            unsafe { (functions.ibv_dealloc_pd)(domain) };
+            return Err(error);
+        }
+        let protection = Self {
+            functions,
+            context,
+            domain,
+            channel,
+            max_work_requests: attributes.max_qp_wr.max(1) as u32,
+            pieces: (attributes.max_sge.max(1) as usize).min(MOST_PIECES),
+            memory: HashMap::new(),
+            last_memory: 0,
+        };
+        set_nonblocking(protection.fd()).map_err(|errno| OpenError::Call { call: "fcntl", errno })?;
+        Ok(protection)
+    }
+
+    /// The descriptor of completion events.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the channel and its descriptor live as long as this value.
+        unsafe { BorrowedFd::borrow_raw((*self.channel).fd) }
+    }
+
+    pub(super) fn register(&mut self, range: MemRange) -> Result<Registration, Errno> {
+        let access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+        let address = range.address as *mut libc::c_void;
+        // SAFETY: the domain lives as long as this value. The caller keeps the memory valid until it ends the registration; the
+        // call does not access it.
+        let memory = unsafe { (self.functions.ibv_reg_mr)(self.domain, address, range.len, access) };
+        if memory.is_null() {
+            return Err(last_errno());
+        }
+        self.last_memory += 1;
+        self.memory.insert(self.last_memory, memory);
+        // SAFETY: the registration has just been made.
+        let (lkey, rkey) = unsafe { ((*memory).lkey, (*memory).rkey) };
+        Ok(Registration { id: self.last_memory, lkey, rkey })
+    }
+
+    pub(super) fn deregister(&mut self, registration: Registration) {
+        if let Some(memory) = self.memory.remove(&registration.id) {
+            // SAFETY: the registration was made by `register`, and is ended once.
+            unsafe { (self.functions.ibv_dereg_mr)(memory) };
+        }
+    }
+}
+
+/// All connections have ended before.
+impl Drop for Protection {
+    fn drop(&mut self) {
+        // SAFETY: everything was made for this value, and nothing uses it any more.
+        unsafe {
+            for (_, memory) in self.memory.drain() {
+                (self.functions.ibv_dereg_mr)(memory);
+            }
+            (self.functions.ibv_destroy_comp_channel)(self.channel);
+            (self.functions.ibv_dealloc_pd)(self.domain);
+        }
+    }
+}
+
+/// The error of a function that has just failed.
+pub(super) fn last_errno() -> Errno {
+    Errno::from(&std::io::Error::last_os_error())
+}
+
+/// The same, as the reason why a device cannot be opened.
+pub(super) fn failed(call: &'static str) -> OpenError {
+    OpenError::Call { call, errno: last_errno() }
+}

@@ -1,0 +1,99 @@
+//! Nodes whose interfaces are on a model of RDMA devices.
+#![allow(clippy::unwrap_used)]
+
+mod hosts;
+
+use hosts::{Memory, Pair, address};
+use lnet_core::{EventKind, MdOptions};
+
+#[test]
+fn two_nodes_ping_each_other_until_the_cable_is_cut() {
+    let pair = Pair::new();
+    assert_eq!((pair.a.ping(&pair.b), pair.b.ping(&pair.a)), (Ok(()), Ok(())));
+    pair.net.cut(address(2), true);
+    assert!(pair.a.ping(&pair.b).is_err());
+    pair.net.cut(address(2), false);
+    assert_eq!(pair.a.ping(&pair.b), Ok(()));
+}
+
+/// Lengths around the borders between the forms of a message and between bounce buffers and registered memory.
+const LENGTHS: [usize; 11] =
+    [1, 8, 3975, 3976, 3977, 4096, 16 << 10, (16 << 10) - 1, 100_001, (1 << 20) - 1, 1 << 20];
+
+#[test]
+fn puts_of_all_lengths_arrive_byte_for_byte() {
+    let pair = Pair::new();
+    for (index, len) in LENGTHS.into_iter().enumerate() {
+        for (pieces_a, pieces_b) in [(1, 1), (3, 1), (1, 3), (200, 7)] {
+            let (from, to) = (Memory::pattern(len, pieces_a, index), Memory::empty(len, pieces_b));
+            pair.b.offer(index as u64, &to, MdOptions::OP_PUT);
+            pair.a.put(&pair.b, index as u64, &from);
+            assert_eq!(pair.b.wait_for(EventKind::Put).status, Ok(()), "{len}");
+            assert_eq!(to.bytes(), from.bytes(), "{len} {pieces_a} {pieces_b}");
+            assert_eq!(pair.a.wait_for_end().status, Ok(()));
+        }
+    }
+}
+
+#[test]
+fn gets_of_all_lengths_bring_every_byte() {
+    let pair = Pair::new();
+    for (index, len) in LENGTHS.into_iter().enumerate() {
+        for (pieces_a, pieces_b) in [(1, 1), (3, 1), (1, 3), (200, 7)] {
+            let (to, from) = (Memory::empty(len, pieces_a), Memory::pattern(len, pieces_b, index));
+            pair.b.offer(index as u64, &from, MdOptions::OP_GET);
+            pair.a.get(&pair.b, index as u64, &to);
+            assert_eq!(pair.a.wait_for(EventKind::Reply).status, Ok(()), "{len}");
+            assert_eq!(to.bytes(), from.bytes(), "{len} {pieces_a} {pieces_b}");
+            assert_eq!(pair.b.wait_for_end().status, Ok(()));
+        }
+    }
+}
+
+#[test]
+fn a_get_into_longer_memory_brings_what_there_is() {
+    let pair = Pair::new();
+    for len in [0, 1, 48, 4000, 20_000, 100_000] {
+        let (to, from) = (Memory::empty(200_000, 1), Memory::pattern(len.max(1), 1, len));
+        pair.b.offer(1, &from, MdOptions(MdOptions::OP_GET.0 | MdOptions::TRUNCATE.0));
+        pair.a.get(&pair.b, 1, &to);
+        assert_eq!(pair.a.wait_for(EventKind::Reply).mlength as usize, len.max(1));
+        assert_eq!(to.bytes()[..len.max(1)], from.bytes()[..]);
+        assert!(to.bytes()[len.max(1)..].iter().all(|byte| *byte == 0));
+        pair.b.wait_for_end();
+    }
+}
+
+#[test]
+fn a_put_that_is_cut_off_arrives_as_far_as_it_is_wanted() {
+    let pair = Pair::new();
+    for (len, wanted) in [(5000, 100), (100_000, 70_000), (100_000, 1), (4096, 0)] {
+        let (from, to) = (Memory::pattern(len, 2, len), Memory::empty(wanted, 1));
+        pair.b.offer(1, &to, MdOptions(MdOptions::OP_PUT.0 | MdOptions::TRUNCATE.0));
+        pair.a.put(&pair.b, 1, &from);
+        let event = pair.b.wait_for(EventKind::Put);
+        assert_eq!((event.status, event.mlength as usize), (Ok(()), wanted));
+        assert_eq!(to.bytes(), from.bytes()[..wanted]);
+        assert_eq!(pair.a.wait_for_end().status, Ok(()));
+    }
+}
+
+#[test]
+fn many_messages_at_once_all_arrive() {
+    let pair = Pair::new();
+    let sinks: Vec<_> = (0..200).map(|i| Memory::empty(1 + i * 97, 1)).collect();
+    let sources: Vec<_> = (0..200).map(|i| Memory::pattern(1 + i * 97, 1, i)).collect();
+    for (bits, sink) in sinks.iter().enumerate() {
+        pair.b.offer(bits as u64, sink, MdOptions::OP_PUT);
+    }
+    for (bits, source) in sources.iter().enumerate() {
+        pair.a.put(&pair.b, bits as u64, source);
+    }
+    for _ in 0..200 {
+        assert_eq!(pair.b.wait_for(EventKind::Put).status, Ok(()));
+    }
+    for (source, sink) in sources.iter().zip(&sinks) {
+        assert_eq!(source.bytes(), sink.bytes());
+    }
+    (0..200).for_each(|_| assert_eq!(pair.a.wait_for_end().status, Ok(())));
+}
