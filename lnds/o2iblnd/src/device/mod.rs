@@ -1,7 +1,7 @@
 //! The RDMA device of an interface, as the driver uses it: connections, work requests, registered memory, and events.
 //!
 //! Every call returns at once. What becomes of it is an [`Event`] of a later [`Device::poll`]; without one only where this says so. The
-//! model in [`model`] implements the trait for tests, the verbs of a real device are in `verbs`.
+//! model in `model` implements the trait for tests, the verbs of a real device are in `verbs`.
 
 #[cfg(any(test, feature = "model"))]
 pub mod model;
