@@ -218,6 +218,8 @@ impl<M: Outgoing, A: Arriving> Engine<M, A> {
         };
         let late: Vec<_> = self.conns.iter().filter(|(_, state)| is_late(state)).map(|(id, _)| *id).collect();
         for id in late {
+            // The peer may have accepted it meanwhile.
+            device.disconnect(id);
             self.failed(id, ConnectError::Unreachable(Errno::TimedOut), device, now);
         }
     }

@@ -277,6 +277,20 @@ fn a_peer_that_accepts_and_hangs_up_at_once_is_asked_as_often_as_one_that_refuse
 }
 
 #[test]
+fn an_acceptance_that_comes_too_late_does_not_leave_the_peer_with_a_connection() {
+    let mut script = Script::new();
+    let put = script.put(10);
+    let (conn, _) = script.requests.pop_front().unwrap();
+    let ack = script.encoded(&script.message(0, Body::ConnAck(PARAMS)));
+    script.device.accept(conn, Setup::new(8, 257), &ack).unwrap();
+    // The time is up before the engine hears of it.
+    script.tick(TIMEOUT);
+    assert_eq!(script.result(put).unwrap().unwrap_err().errno, Errno::TimedOut);
+    assert_eq!((script.closed, script.rig.net.conns(PEER)), (1, 0));
+    script.end();
+}
+
+#[test]
 fn the_request_after_an_end_does_not_name_the_incarnation_that_was() {
     let mut script = Script::new();
     script.put(10);
