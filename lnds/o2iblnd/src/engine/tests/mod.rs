@@ -3,6 +3,7 @@
 mod failing;
 mod messages;
 mod peers;
+mod random;
 mod replay;
 mod rig;
 mod scripted;

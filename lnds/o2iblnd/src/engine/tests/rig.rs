@@ -49,6 +49,8 @@ pub(crate) struct End {
     pub(crate) ended: BTreeMap<u64, Result<(), SendFailure>>,
     /// The lengths of payloads that have arrived intact, or the error.
     pub(crate) arrived: Vec<Result<usize, Errno>>,
+    /// The match bits of PUTs that have arrived intact.
+    pub(crate) arrived_puts: Vec<u64>,
     pub(crate) connected: u32,
     pub(crate) lost: Vec<Ended>,
     pub(crate) refused: Vec<String>,
@@ -57,7 +59,7 @@ pub(crate) struct End {
     /// The memory of GETs without a REPLY.
     gets: HashMap<WireHandle, Memory>,
     /// The messages, and the memory for messages of peers, that the engine has.
-    held: [usize; 2],
+    pub(crate) held: [usize; 2],
 }
 
 /// Nodes with the addresses 10.0.0.1, 10.0.0.2, and so on.
@@ -137,6 +139,7 @@ impl Rig {
             foreign: None,
             ended: BTreeMap::new(),
             arrived: vec![],
+            arrived_puts: vec![],
             connected: 0,
             lost: vec![],
             refused: vec![],
@@ -192,6 +195,11 @@ impl Rig {
         end.engine.abort(None, lnet_core::Cause::NetworkTimeout, &mut end.device, self.now);
     }
 
+    /// One turn of a node; whether anything happened.
+    pub(crate) fn step_one(&mut self, index: usize) -> bool {
+        self.ends[index].step(self.now)
+    }
+
     pub(crate) fn decide_all(&mut self, index: usize) {
         let now = self.now;
         let end = &mut self.ends[index];
@@ -210,8 +218,17 @@ impl Rig {
     pub(crate) fn shut_down(&mut self, index: usize) {
         let end = &mut self.ends[index];
         end.policy = Policy::Discard;
+        end.carry_out(self.now);
         end.engine.shut_down(&mut end.device, self.now);
         end.carry_out(self.now);
+        // Requests that the engine has not heard of end with the device.
+        let mut unheard = vec![];
+        end.device.poll(&mut unheard);
+        for event in unheard {
+            if let Event::Request { conn, .. } = event {
+                end.device.destroy(conn);
+            }
+        }
         assert_eq!((self.net.registered(end.address), self.net.conns(end.address)), (0, 0));
         assert_eq!(end.held, [0, 0], "messages and memory that the engine still has");
     }
@@ -308,6 +325,9 @@ impl End {
             return self.replies.push(reply);
         }
         let len = arrival.payload_len();
+        if let (Body::Put { match_bits, .. }, Ok(())) = (header.body, result) {
+            self.arrived_puts.push(match_bits);
+        }
         match &mut self.foreign {
             Some(foreign) => foreign.extend(result.is_ok().then(|| arrival.bytes())),
             None => assert!(result.is_err() || arrival.is_intact(), "{len} bytes are wrong"),
