@@ -39,6 +39,8 @@ pub(crate) struct Credits {
     reservations: u16,
     /// The credits to return to the peer.
     owed: u16,
+    /// The messages that the peer may send: it has the credits, or they are on their way.
+    peers: u16,
     /// The chains that may be posted at a time.
     max_posted: u16,
     posted: u16,
@@ -59,6 +61,7 @@ impl Credits {
             held: depth,
             reservations: depth,
             owed: 0,
+            peers: depth,
             max_posted: max_posted.max(1),
             posted: 0,
             noops: 0,
@@ -97,6 +100,7 @@ impl Credits {
         }
         let returned = if self.owed > u8::MAX as u16 { u8::MAX } else { self.owed as u8 };
         self.owed -= returned as u16;
+        self.peers += returned as u16;
         returned
     }
 
@@ -121,6 +125,14 @@ impl Credits {
         }
         self.held += returned;
         Ok(())
+    }
+
+    /// Counts a message of the peer that costs a credit; `false` if the peer has none.
+    #[must_use]
+    pub(crate) const fn spend(&mut self) -> bool {
+        let may = self.peers > 0;
+        self.peers -= may as u16;
+        may
     }
 
     /// Counts a buffer that the peer may use again.
@@ -176,6 +188,16 @@ mod tests {
         assert_eq!(credits.take(3), Err(TooManyCredits { held: 8, returned: 3, depth: 8 }));
         credits.post(Cost::Credit);
         assert_eq!(credits.take(1), Ok(()));
+    }
+
+    #[test]
+    fn a_peer_may_send_as_many_messages_as_the_depth_and_as_were_returned() {
+        let mut credits = depth_8();
+        assert!((0..8).all(|_| credits.spend()) && !credits.spend());
+        credits.owe();
+        assert!(!credits.spend());
+        credits.post(Cost::Free);
+        assert!(credits.spend() && !credits.spend());
     }
 
     #[test]

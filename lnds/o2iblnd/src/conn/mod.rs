@@ -101,6 +101,8 @@ pub(crate) enum ViolationOf {
     Unexpected(crate::proto::MessageKind),
     #[error("{returned} credits returned with {held} of {depth} in hand")]
     TooManyCredits { held: u16, returned: u16, depth: u16 },
+    #[error("a {0} without a credit")]
+    NoCredit(crate::proto::MessageKind),
     #[error("a {0} for a transfer that does not exist")]
     UnknownCookie(crate::proto::MessageKind),
     #[error("a PUT_ACK with {named} bytes for a payload of {len}")]

@@ -32,10 +32,13 @@ impl<M: Outgoing, A: Arriving> Conn<M, A> {
         context: &mut Context<'_, M, A>,
     ) -> Result<(), Ended> {
         context.counters.messages += 1;
-        let (arrived, credits) = self.decode(context.device.received(self.id, slot, len))?;
+        let (arrived, kind, credits) = self.decode(context.device.received(self.id, slot, len))?;
         self.credits.take(credits).map_err(|TooManyCredits { held, returned, depth }| {
             Ended::Violation(ViolationOf::TooManyCredits { held, returned, depth })
         })?;
+        if kind.costs_credit(self.terms.version) && !self.credits.spend() {
+            return Err(ViolationOf::NoCredit(kind).into());
+        }
         match arrived {
             // The buffer keeps the payload until the core has decided.
             Arrived::Immediate { header, len } => {
@@ -91,17 +94,16 @@ impl<M: Outgoing, A: Arriving> Conn<M, A> {
         self.pump(context)
     }
 
-    fn decode(&self, bytes: &[u8]) -> Result<(Arrived, u8), ViolationOf> {
+    fn decode(&self, bytes: &[u8]) -> Result<(Arrived, MessageKind, u8), ViolationOf> {
         let message = Message::decode(bytes)?;
         let Terms { local, local_stamp, peer, peer_stamp, version, .. } = self.terms;
         let ends = (message.src_nid, message.src_stamp, message.dst_nid, message.dst_stamp);
         if ends != (peer, peer_stamp, local, local_stamp) || message.version != version {
             return Err(ViolationOf::Stale);
         }
-        let credits = message.credits;
+        let (kind, credits) = (message.body.kind(), message.credits);
         let arrived = match message.body {
-            Body::ConnReq(_) => return Err(ViolationOf::Unexpected(MessageKind::ConnReq)),
-            Body::ConnAck(_) => return Err(ViolationOf::Unexpected(MessageKind::ConnAck)),
+            Body::ConnReq(_) | Body::ConnAck(_) => return Err(ViolationOf::Unexpected(kind)),
             Body::Noop => Arrived::Noop,
             Body::Immediate { header, payload } => Arrived::Immediate { header, len: payload.len() },
             Body::PutReq { header, cookie } => Arrived::PutReq { header, cookie },
@@ -113,7 +115,7 @@ impl<M: Outgoing, A: Arriving> Conn<M, A> {
             Body::GetReq { header, cookie, descriptor } => Arrived::GetReq { header, cookie, descriptor },
             Body::GetDone(completion) => Arrived::GetDone(completion),
         };
-        Ok((arrived, credits))
+        Ok((arrived, kind, credits))
     }
 
     fn act_on(&mut self, arrived: Arrived, context: &mut Context<'_, M, A>) -> Result<(), Ended> {

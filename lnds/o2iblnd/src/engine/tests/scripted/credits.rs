@@ -1,7 +1,7 @@
 //! Credits, NOOPs and time on a connection (wire-o2ib 9, 10). The peer itself counts, and panics when the engine breaks a rule.
 
 use super::script::{Answer, PARAMS, PEER, Script};
-use crate::conn::{ConnTunables, Ended};
+use crate::conn::{ConnTunables, Ended, ViolationOf};
 use crate::engine::EngineTunables;
 use crate::engine::tests::rig::{KEEPALIVE, Policy, TIMEOUT, tunables};
 use crate::proto::{Body, Completion, ConnParams, MessageKind as Kind, Version};
@@ -171,6 +171,26 @@ fn what_the_core_has_not_decided_on_returns_no_credit() {
     script.settle();
     assert_eq!(script.hear_kinds(), [(Kind::Noop, 4), (Kind::Noop, 4)]);
     script.end();
+}
+
+#[test]
+fn a_peer_that_sends_without_a_credit_loses_the_connection() {
+    for kind in [Kind::PutReq, Kind::GetReq, Kind::Immediate] {
+        let mut script = Script::connected();
+        script.rig.ends[0].policy = Policy::Defer;
+        let memory = script.memory(vec![0; 5000]);
+        for nth in 1..=9 {
+            assert_eq!((script.closed, script.counters().violations), (0, 0), "{kind} {nth}");
+            let (header, descriptor) = (script.get_header(nth, 5000), memory.descriptor(&[(0, 5000)]));
+            match kind {
+                Kind::PutReq => script.say(Body::PutReq { header: script.put_header(5000), cookie: nth }),
+                Kind::GetReq => script.say(Body::GetReq { header, cookie: nth, descriptor }),
+                _ => script.say_put(0, 10),
+            }
+        }
+        assert_eq!(script.rig.ends[0].lost, [Ended::Violation(ViolationOf::NoCredit(kind))]);
+        script.end();
+    }
 }
 
 #[test]
