@@ -284,12 +284,16 @@ impl Replay {
             }
             _ => {}
         }
-        assert_eq!(heard.0.len(), bytes.len(), "{}", self.at);
+        assert_eq!(heard.bytes.len(), bytes.len(), "{}", self.at);
         match ours.body {
             Body::PutReq { .. } | Body::GetReq { .. } | Body::PutAck { .. } => {
                 assert_eq!(normal(ours), normal(kernels), "{}", self.at);
             }
-            _ => assert!(heard.0[..7] == bytes[..7] && heard.0[8..] == bytes[8..], "{}: {ours:?}", self.at),
+            _ => assert!(
+                heard.bytes[..7] == bytes[..7] && heard.bytes[8..] == bytes[8..],
+                "{}: {ours:?}",
+                self.at
+            ),
         }
     }
 

@@ -1,14 +1,18 @@
 //! What the peer has received.
 
+use crate::device::ConnId;
 use crate::proto::{Body, Descriptor, Message, MessageKind};
 
 /// A message that the peer has received.
 #[derive(Clone, Debug)]
-pub(crate) struct Heard(pub(crate) Vec<u8>);
+pub(crate) struct Heard {
+    pub(crate) conn: ConnId,
+    pub(crate) bytes: Vec<u8>,
+}
 
 impl Heard {
     pub(crate) fn message(&self) -> Message<'_> {
-        Message::decode(&self.0).unwrap()
+        Message::decode(&self.bytes).unwrap()
     }
 
     pub(crate) fn kind(&self) -> MessageKind {

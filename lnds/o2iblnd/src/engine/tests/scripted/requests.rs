@@ -3,7 +3,7 @@
 use super::script::{Answer, ENGINE, ENGINE_STAMP, KERNEL_STAMP, PARAMS, PEER, Script};
 use crate::conn::Ended;
 use crate::device::Event;
-use crate::engine::tests::rig::{TIMEOUT, tunables};
+use crate::engine::tests::rig::{Policy, TIMEOUT, tunables};
 use crate::proto::{
     Body, ConnParams, Message, MessageKind as Kind, Reject, RejectDetails, RejectReason, Version,
 };
@@ -108,6 +108,27 @@ fn a_second_connection_of_the_same_incarnation_is_used_as_well() {
     script.say_put(1, 10);
     script.hang_up();
     assert!(script.rig.ends[0].lost.is_empty());
+    script.end();
+}
+
+#[test]
+fn a_get_req_is_answered_on_its_own_connection() {
+    let mut script = Script::connected();
+    let first = script.conn.unwrap();
+    script.connect();
+    let second = script.conn.unwrap();
+    script.rig.ends[0].policy = Policy::Defer;
+    let memory = script.memory(vec![0; 5000]);
+    for (number, conn) in [(1, first), (2, second), (3, first), (4, second)] {
+        script.conn = Some(conn);
+        let (header, descriptor) = (script.get_header(number, 5000), memory.descriptor(&[(0, 5000)]));
+        script.say(Body::GetReq { header, cookie: number, descriptor });
+    }
+    script.rig.decide_all(0);
+    script.settle();
+    let mut answers: Vec<_> = script.hear().iter().map(|heard| (heard.completion().1, heard.conn)).collect();
+    answers.sort_unstable();
+    assert_eq!(answers, [(1, first), (2, second), (3, first), (4, second)]);
     script.end();
 }
 

@@ -410,9 +410,9 @@ impl Script {
                     self.closed += 1;
                 }
                 Event::Received { conn, slot, len } => {
-                    let heard = Heard(self.device.received(conn, slot, len).to_vec());
+                    let heard = Heard { conn, bytes: self.device.received(conn, slot, len).to_vec() };
                     self.device.post_receive(conn, slot).unwrap();
-                    self.count(conn, &heard);
+                    self.count(&heard);
                     self.heard.push(heard);
                 }
                 Event::Established { .. } | Event::Sent { .. } | Event::Port(_) => {}
@@ -421,12 +421,12 @@ impl Script {
         worked
     }
 
-    fn count(&mut self, conn: ConnId, heard: &Heard) {
+    fn count(&mut self, heard: &Heard) {
         let (message, version) = (heard.message(), self.version);
         assert_eq!((message.src_nid, message.dst_nid), (self.engine.nid, self.nid));
         let stamps = (message.src_stamp, message.dst_stamp, message.version);
         assert_eq!(stamps, (self.engine.stamp, self.stamp, version));
-        let Some([depth, engine, peer]) = self.credits.get_mut(&conn) else { return };
+        let Some([depth, engine, peer]) = self.credits.get_mut(&heard.conn) else { return };
         *engine -= i32::from(message.body.kind().costs_credit(version));
         assert!(*engine >= 0, "{:?} without a credit", message.body);
         *peer += i32::from(message.credits);
