@@ -38,7 +38,7 @@ fn add(command: &NetAdd, cx: &mut Context<'_>) -> ReturnCode {
             peer_buffer_credits: tunable(ranges::PEER_BUFFER_CREDITS, command.peer_buffer_credits),
             credits: tunable(ranges::CREDITS, command.credits),
         },
-        lnd: LndTunables { conns_per_peer },
+        lnd: LndTunables { conns_per_peer, ..LndTunables::default() },
         cpts: command.cpt.clone(),
     };
     net::add(cx.node, &config, SeqNo::NONE, &mut cx.report)

@@ -8,6 +8,7 @@ use crate::cyaml::node::{self, NUMBER, Node, OBJECT, YamlNode};
 use crate::entry::{InString, helper};
 use crate::types::__u32;
 use lnet_dlc::ReturnCode;
+use lnet_dlc::request::LndNumbers;
 use lnet_wire::{NetId, NetType};
 use std::ffi::{CStr, c_int};
 
@@ -111,6 +112,17 @@ fn o2ib(lnd: &lnet_ioctl_config_o2iblnd_tunables) -> [(&'static CStr, u32); 8] {
         (c"ntx", lnd.lnd_ntx.into()),
         (c"conns_per_peer", lnd.lnd_conns_per_peer.into()),
     ]
+}
+
+/// The numbers that a program gives for InfiniBand; 0 and -1 are the driver's.
+pub(super) fn numbers(lnd: &lnet_ioctl_config_o2iblnd_tunables) -> LndNumbers {
+    let given = |value: u32| value != 0 && i32::try_from(value).is_ok();
+    let all = o2ib(lnd);
+    LndNumbers::new(
+        all.iter()
+            .filter(|(_, value)| given(*value))
+            .filter_map(|(key, value)| Some((key.to_str().ok()?, *value))),
+    )
 }
 
 /// The type of a net, which is given as a type or as a net.

@@ -1,16 +1,16 @@
 //! Functions for interfaces of this node.
 
 use super::types::{lnet_dlc_network_descr, lnet_ioctl_config_lnd_tunables};
-use super::{OnFailure, call, descr, show, text};
+use super::{OnFailure, call, descr, liblnd, show, text};
 use crate::cyaml::convert::TreeOut;
 use crate::entry::{InString, helper};
 use crate::types::{__u64, Flag, cfs_expr_list};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::ops::net::{self, NetConfig};
 use lnet_dlc::ranges::OutOfRange;
-use lnet_dlc::request::{LndTunables, NiTunables};
+use lnet_dlc::request::{LndNumbers, LndTunables, NiTunables};
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
-use lnet_wire::NetId;
+use lnet_wire::{NetId, NetType};
 use std::ffi::{c_int, c_long};
 use std::num::NonZeroUsize;
 
@@ -203,16 +203,20 @@ fn lnd_tunables(
     cpp: c_long,
 ) -> Result<LndTunables, OutOfRange> {
     if cpp >= 0 {
-        return Ok(LndTunables { conns_per_peer: Some(net::conns_per_peer(cpp)?) });
+        return Ok(LndTunables { conns_per_peer: Some(net::conns_per_peer(cpp)?), ..LndTunables::default() });
     }
-    let is_tcp = net_name
-        .and_then(|net| net.parse().ok())
-        .is_some_and(|net: NetId| net.kind() == lnet_wire::NetType::TCP);
-    let Some(tunables) = tunables.filter(|_| is_tcp) else { return Ok(LndTunables::default()) };
+    let kind = net_name.and_then(|net| net.parse().ok()).map(NetId::kind);
+    let Some(tunables) = tunables else { return Ok(LndTunables::default()) };
     // SAFETY: every view of the union is made of plain numbers, so that any bytes of the program's are one.
-    let count = unsafe { tunables.lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer };
-    match count {
-        0 | u16::MAX => Ok(LndTunables::default()),
-        count => Ok(LndTunables { conns_per_peer: Some(net::conns_per_peer(count.into())?) }),
-    }
+    let (sock, rdma) = unsafe { (tunables.lt_tun.lnd_tun_u.lnd_sock, tunables.lt_tun.lnd_tun_u.lnd_o2ib) };
+    let (connections, numbers) = match kind {
+        Some(NetType::TCP) => (sock.lnd_conns_per_peer, LndNumbers::default()),
+        Some(NetType::O2IB) => (rdma.lnd_conns_per_peer, liblnd::numbers(&rdma)),
+        _ => return Ok(LndTunables::default()),
+    };
+    let conns_per_peer = match connections {
+        0 | u16::MAX => None,
+        count => Some(net::conns_per_peer(count.into())?),
+    };
+    Ok(LndTunables { conns_per_peer, numbers })
 }

@@ -137,6 +137,12 @@ pub trait LndNi: Send + Sync {
         None
     }
 
+    /// The numbers that the driver has for the interface, by their names in YAML, beside the connections: those of
+    /// [`super::ni::NiConfig::lnd_numbers`] and the driver's own for the rest.
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
+
     /// Sets the number of connections to each peer NI, for connections made from now on; 0: the driver's default.
     fn set_conns_per_peer(&self, connections: u16) {
         let _ = connections;

@@ -67,6 +67,8 @@ pub enum FatalReporter {
 pub struct NiConfig {
     /// The tunables.
     pub tunables: NiTunables,
+    /// The numbers that an operator gives the driver for this interface, by the driver's names for them.
+    pub lnd_numbers: Vec<(&'static str, u32)>,
     /// The name of the network interface of the machine, if it has one.
     pub interface: Option<String>,
     /// The CPU partitions that the interface is bound to; empty: all (cfg-025, cfg-035).
@@ -211,6 +213,11 @@ impl Ni {
     /// The number of connections to each peer NI, if the driver has connections.
     pub fn conns_per_peer(&self) -> Option<u16> {
         self.lnd().and_then(LndNi::conns_per_peer)
+    }
+
+    /// The driver's numbers for the interface.
+    pub fn lnd_numbers(&self) -> Vec<(&'static str, u32)> {
+        self.lnd().map_or_else(Vec::new, LndNi::numbers)
     }
 
     /// The message counters.

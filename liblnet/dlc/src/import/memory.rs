@@ -110,6 +110,7 @@ impl StoredConfig {
         ni.tunables.peer_buffer_credits = tunables.peer_buffer_credits.or(Some(0));
         ni.tunables.credits = tunables.credits.or(Some(256));
         ni.lnd.conns_per_peer = lnd.conns_per_peer.or(Some(1));
+        ni.lnd.numbers = lnd.numbers;
         ni.cpts = cpts.unwrap_or_else(|| CptList::new(vec![0]));
         self.nis.push(ni);
         Ok(Reply::Nid(nid))

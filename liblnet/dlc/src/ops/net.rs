@@ -8,6 +8,7 @@ pub use add::{add, add_rule};
 pub(crate) use add::{ensure, rehearse, request};
 pub(crate) use existing::Adjustment;
 pub use show::show;
+pub(crate) use show::shown_lnd;
 
 use super::error_text::{cause, error_text, one_nid, parse_net};
 use super::health;

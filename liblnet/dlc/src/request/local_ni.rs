@@ -1,5 +1,6 @@
 //! Interfaces of this node.
 
+pub use super::lnd_numbers::LndNumbers;
 use super::{ElementStats, Heat, MessageStats};
 use crate::CptList;
 use lnet_wire::{NetId, Nid};
@@ -21,8 +22,11 @@ pub struct NiTunables {
 /// The tunables of an interface that only one kind of driver has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LndTunables {
-    /// `tcp`: bulk connections in each direction to one peer NI; 0: as many as the speed of the link asks for.
+    /// Connections to one peer NI, over TCP in each direction; 0: as many as the speed of the link asks for.
     pub conns_per_peer: Option<u16>,
+    /// The other numbers.
+    #[serde(default, skip_serializing_if = "LndNumbers::is_empty")]
+    pub numbers: LndNumbers,
 }
 
 /// Adds an interface. Tunables that are `None` have the values with which the node was started.

@@ -7,6 +7,7 @@ mod discovery;
 mod explain;
 mod fault;
 mod global;
+mod lnd_numbers;
 mod local_ni;
 mod peer;
 mod policy;
@@ -18,7 +19,7 @@ pub use explain::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
 pub use global::{SetBy, Setting, SettingState, Tunables};
 pub use local_ni::{
-    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
+    AddLocalNi, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
     SetConnsPerPeer, SetHealth, SetHealthKind,
 };
 pub use peer::{

@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::ops::global::Setting;
 use crate::ops::policy::RuleAction;
-use crate::request::{LndTunables, NiTunables};
+use crate::request::{LndNumbers, LndTunables, NiTunables};
 use crate::{CptList, InterfaceSpec, SeqNo, Value};
 use lnet_wire::{IpRange, NetId, NetType, Nid, Pid, ProcessId, Selector};
 use proptest::collection::{btree_set, vec};
@@ -39,10 +39,14 @@ fn cpts() -> impl Strategy<Value = Option<CptList>> {
 fn tunables() -> impl Strategy<Value = (NiTunables, LndTunables)> {
     // 0 is the default: nothing is said.
     let number = || of(1..=i32::MAX as u32);
-    (number(), number(), of(0..=i32::MAX as u32), number(), of(0..=127_u16)).prop_map(
-        |(peer_timeout, peer_credits, peer_buffer_credits, credits, conns_per_peer)| {
+    let common = (number(), number(), of(0..=i32::MAX as u32), number());
+    let numbers = vec(of(0..=i32::MAX as u32), LndNumbers::names().len());
+    (common, of(0..=127_u16), numbers).prop_map(
+        |((peer_timeout, peer_credits, peer_buffer_credits, credits), conns_per_peer, numbers)| {
             let common = NiTunables { peer_timeout, peer_credits, peer_buffer_credits, credits };
-            (common, LndTunables { conns_per_peer })
+            let named = LndNumbers::names().iter().zip(numbers);
+            let numbers = LndNumbers::new(named.filter_map(|(name, number)| Some((*name, number?))));
+            (common, LndTunables { conns_per_peer, numbers })
         },
     )
 }

@@ -135,8 +135,8 @@ fn said(value: &mut Value, tunables: NiTunables, lnd: LndTunables, cpts: Option<
     push(&mut common, "peer_buffer_credits", tunables.peer_buffer_credits);
     push(&mut common, "credits", tunables.credits);
     push(value, "tunables", Some(common).filter(|common| !common.is_empty()));
-    let conns = lnd.conns_per_peer.map(|conns| Value::map().with("conns_per_peer", conns));
-    push(value, "lnd tunables", conns);
+    let lnd = crate::ops::net::shown_lnd(&lnd);
+    push(value, "lnd tunables", Some(lnd).filter(|lnd| !lnd.is_empty()));
     push(value, "CPT", cpts.map(|cpts| Value::Quoted(cpts.to_string())));
 }
 

@@ -8,7 +8,8 @@ use lnet_core::lnd::{Driver, FoundInterface, StartError};
 use lnet_core::{Core, Errno, Ni, NiConfig, start_error};
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::{
-    self, AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
+    self, AddLocalNi, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables,
+    SetConnsPerPeer,
 };
 use lnet_dlc::{CptList, RequestError};
 use lnet_wire::{NetId, Nid};
@@ -58,7 +59,9 @@ fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), StartErro
     }
     tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
     let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
-    Ok((found.nid, NiConfig { tunables, interface: Some(found.name), cpts, ..NiConfig::default() }))
+    let lnd_numbers = add.lnd.numbers.iter().collect();
+    let interface = Some(found.name);
+    Ok((found.nid, NiConfig { tunables, lnd_numbers, interface, cpts, ..NiConfig::default() }))
 }
 
 /// Finds an interface. One that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
@@ -104,7 +107,7 @@ pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
         status: if ni.is_reported_up() { NiStatus::Up } else { NiStatus::Down },
         interface: ni.config().interface.clone(),
         tunables: tunables(ni),
-        lnd: LndTunables { conns_per_peer: ni.conns_per_peer() },
+        lnd: LndTunables { conns_per_peer: ni.conns_per_peer(), numbers: LndNumbers::new(ni.lnd_numbers()) },
         device_cpt: device_cpt(ni),
         cpts: cpts(core, ni),
         stats: stats::element(ni.counters()),

@@ -59,6 +59,11 @@ fn fixed_differences(asked: &AddLocalNi, now: &LocalNi) -> Vec<String> {
     let mut found: Vec<String> = differing
         .map(|(name, want, have)| format!("{name} from {} to {}", have.unwrap_or(0), want.unwrap_or(0)))
         .collect();
+    for (name, want) in asked.lnd.numbers.iter() {
+        if let Some(have) = now.lnd.numbers.get(name).filter(|have| *have != want) {
+            found.push(format!("{name} from {have} to {want}"));
+        }
+    }
     if let Some(cpts) = asked.cpts.as_ref().filter(|cpts| !cpts.is_empty() && **cpts != now.cpts) {
         found.push(format!("CPT from {} to {cpts}", now.cpts));
     }

@@ -5,7 +5,7 @@ use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::error_text::{error_text, parse_net};
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, LocalHealth, LocalNi, NiState, NiStatus, Request};
+use crate::request::{Backend, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, Request};
 use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, NetId};
 
@@ -103,11 +103,7 @@ fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -
     }
     if detail >= 1 {
         shown.push("tunables", counters::tunables(&ni.tunables));
-        let mut lnd = Value::map();
-        if let Some(connections) = ni.lnd.conns_per_peer {
-            lnd.push("conns_per_peer", connections);
-        }
-        shown.push("lnd tunables", lnd);
+        shown.push("lnd tunables", shown_lnd(&ni.lnd));
         if live {
             shown.push("dev cpt", ni.device_cpt);
         }
@@ -136,4 +132,14 @@ fn health(health: &LocalHealth) -> Value {
         .with("error", health.error)
         .with("ping_count", health.ping_count)
         .with("next_ping", health.next_ping)
+}
+
+/// The driver's tunables, as they are shown and exported.
+pub(crate) fn shown_lnd(lnd: &LndTunables) -> Value {
+    let mut shown = Value::map();
+    lnd.numbers.iter().for_each(|(name, number)| shown.push(name, number));
+    if let Some(connections) = lnd.conns_per_peer {
+        shown.push("conns_per_peer", connections);
+    }
+    shown
 }

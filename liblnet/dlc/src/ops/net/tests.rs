@@ -60,7 +60,7 @@ add:
 fn an_interfaces_own_cpts_take_precedence_over_the_common_ones() {
     let cpts = |cpts: &[u32]| Some(CptList::new(cpts.to_vec()));
     let tunables = NiTunables { credits: Some(512), ..NiTunables::default() };
-    let lnd = LndTunables { conns_per_peer: Some(3) };
+    let lnd = LndTunables { conns_per_peer: Some(3), ..LndTunables::default() };
     let config = NetConfig { cpts: cpts(&[1]), tunables, lnd, ..config("tcp", "eth0[0],eth1") };
     let expected =
         |interface, cpts| Request::AddLocalNi(AddLocalNi { cpts, tunables, lnd, ..asked("tcp", interface) });
@@ -246,7 +246,7 @@ fn eth(text: &str, interface: &str) -> LocalNi {
             peer_buffer_credits: Some(0),
             credits: Some(256),
         },
-        lnd: LndTunables { conns_per_peer: Some(2) },
+        lnd: LndTunables { conns_per_peer: Some(2), ..LndTunables::default() },
         device_cpt: -1,
         cpts: CptList::new(vec![0]),
         stats: ElementStats { sent: 20, received: 20, dropped: 0 },

@@ -144,6 +144,7 @@ net:
               peer_credits: 4
               credits: 100
           lnd tunables:
+              ntx: 512
               conns_per_peer: 4
           CPT: \"[3]\"
 ";
@@ -161,6 +162,7 @@ net:
         - interfaces:
               0: ib0
           lnd tunables:
+              map_on_demand: 32
               conns_per_peer: 4
 ";
     all_come_to(Purpose::Add, &[of_2_9], expected);

@@ -5,7 +5,8 @@ use super::super::scalars::{count, count_or_default, cpts};
 use super::super::tree::Node;
 use crate::CptList;
 use crate::ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS, PEER_TIMEOUT};
-use crate::request::{LndTunables, NiTunables};
+use crate::request::{LndNumbers, LndTunables, NiTunables};
+use lnet_settings::{MAX_INT, Range};
 
 /// The tunables and CPTs that are given at one level: an item or an NI.
 #[derive(Clone, Debug, Default)]
@@ -87,23 +88,23 @@ trait Or {
 
 impl Or for LndTunables {
     fn or(self, defaults: Self) -> Self {
-        Self { conns_per_peer: self.conns_per_peer.or(defaults.conns_per_peer) }
+        Self {
+            conns_per_peer: self.conns_per_peer.or(defaults.conns_per_peer),
+            numbers: self.numbers.or(defaults.numbers),
+        }
     }
 }
 
-/// Reads a driver's tunables; those of drivers that do not exist here are accepted and ignored.
+/// Reads a driver's tunables; those that no driver here has are accepted and ignored.
 pub(super) fn lnd(node: &Node, reader: &mut Reader) -> LndTunables {
     let Some(mut fields) = Fields::of(node, "lnd tunables", reader) else { return LndTunables::default() };
     let conns_per_peer =
         count(&mut fields, CONNS_PER_PEER, reader).and_then(|count| u16::try_from(count).ok());
+    let mut numbers = LndNumbers::default();
+    for name in LndNumbers::names() {
+        numbers.set(name, count(&mut fields, Range::new(name, 0, MAX_INT), reader));
+    }
     fields.ignore(&[
-        "peercredits_hiw",
-        "map_on_demand",
-        "concurrent_sends",
-        "fmr_pool_size",
-        "fmr_flush_trigger",
-        "fmr_cache",
-        "ntx",
         "nqps",
         "timeout",
         "tos",
@@ -115,5 +116,5 @@ pub(super) fn lnd(node: &Node, reader: &mut Reader) -> LndTunables {
         "lnd_timeout",
     ]);
     fields.finish(reader);
-    LndTunables { conns_per_peer }
+    LndTunables { conns_per_peer, numbers }
 }
