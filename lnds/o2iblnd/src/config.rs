@@ -4,6 +4,7 @@ use crate::conn::ConnTunables;
 use crate::device::Devices;
 use crate::engine::EngineTunables;
 use lnet_core::NiTunables;
+use lnet_settings::{OutOfRange, Range};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ pub struct O2iblndConfig {
     pub retry_count: u32,
     /// The transmissions of a message for which the peer has no buffer, after the first. Default 6.
     pub rnr_retry_count: u32,
+    /// The time in which a peer must acknowledge something, after which the core is asked for another path; zero: it is never
+    /// asked. Default 600 ms.
+    pub unresponsive: Duration,
     /// The time without a message after which a NOOP is sent; zero: never. Default 100 s.
     pub keepalive: Duration,
     /// The time that anything may take; zero: as the core's settings make it. Default zero.
@@ -81,10 +85,56 @@ impl O2iblndConfig {
                 checksum: self.cksum,
             },
             conns_per_peer: conns(self.conns_per_peer),
+            unresponsive: self.unresponsive,
             keepalive: self.keepalive,
             bounce_below: self.bounce_below,
             cached_registrations: self.fmr_pool_size as usize,
         }
+    }
+}
+
+/// A number that an operator may give for one interface.
+struct OfNi {
+    /// The name in YAML.
+    name: &'static str,
+    most: u32,
+    field: fn(&mut O2iblndConfig) -> &mut u32,
+}
+
+/// The numbers of one interface, with the kernel's names.
+const OF_NI: [OfNi; 7] = [
+    OfNi { name: "peercredits_hiw", most: DEPTHS.1 - 1, field: |config| &mut config.peer_credits_hiw },
+    OfNi { name: "map_on_demand", most: u32::MAX, field: |config| &mut config.shown.map_on_demand },
+    OfNi { name: "concurrent_sends", most: DEPTHS.1, field: |config| &mut config.concurrent_sends },
+    OfNi { name: "fmr_pool_size", most: u32::MAX, field: |config| &mut config.fmr_pool_size },
+    OfNi { name: "fmr_flush_trigger", most: u32::MAX, field: |config| &mut config.shown.fmr_flush_trigger },
+    OfNi { name: "fmr_cache", most: u32::MAX, field: |config| &mut config.shown.fmr_cache },
+    OfNi { name: "ntx", most: u32::MAX, field: |config| &mut config.shown.ntx },
+];
+
+impl O2iblndConfig {
+    /// This configuration with the numbers of one interface; names of other drivers are left out.
+    pub(crate) fn with(mut self, numbers: &[(&str, u32)]) -> Result<Self, OutOfRange> {
+        for (name, number) in numbers {
+            if let Some(its) = OF_NI.iter().find(|its| its.name == *name) {
+                Range::new(its.name, 0, its.most.into()).count((*number).into())?;
+                *(its.field)(&mut self) = *number;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The numbers of an interface of this depth, by their names.
+    pub(crate) fn numbers(&self, depth: u16) -> Vec<(&'static str, u32)> {
+        let mut effective = self.clone();
+        let depth = u32::from(depth);
+        for (value, default) in
+            [(&mut effective.peer_credits_hiw, depth / 2), (&mut effective.concurrent_sends, depth)]
+        {
+            *value = if *value == 0 { default } else { *value };
+        }
+        effective.peer_credits_hiw = effective.peer_credits_hiw.min(depth - 1);
+        OF_NI.iter().map(|its| (its.name, *(its.field)(&mut effective))).collect()
     }
 }
 
@@ -103,6 +153,7 @@ impl Default for O2iblndConfig {
             wrq_sge: 2,
             retry_count: 5,
             rnr_retry_count: 6,
+            unresponsive: Duration::from_millis(600),
             keepalive: Duration::from_secs(100),
             timeout: Duration::ZERO,
             cksum: false,
@@ -120,5 +171,37 @@ impl Default for O2iblndConfig {
             },
             devices: Arc::new(crate::verbs::MachineDevices),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_an_interface_are_those_that_a_kernel_node_shows() {
+        // wire-o2ib 11.
+        let defaults = [
+            ("peercredits_hiw", 4),
+            ("map_on_demand", 1),
+            ("concurrent_sends", 8),
+            ("fmr_pool_size", 512),
+            ("fmr_flush_trigger", 384),
+            ("fmr_cache", 1),
+            ("ntx", 512),
+        ];
+        assert_eq!(O2iblndConfig::default().numbers(8), defaults);
+        let given = [("peercredits_hiw", 30), ("concurrent_sends", 16), ("of_another_driver", 9)];
+        let numbers = O2iblndConfig::default().with(&given).unwrap().numbers(32);
+        assert_eq!(numbers[..3], [("peercredits_hiw", 30), ("map_on_demand", 1), ("concurrent_sends", 16)]);
+        // At most one less than the depth.
+        let numbers = O2iblndConfig::default().with(&given).unwrap().numbers(8);
+        assert_eq!(numbers[0], ("peercredits_hiw", 7));
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_refused_with_its_name() {
+        let refused = O2iblndConfig::default().with(&[("peercredits_hiw", 255)]).unwrap_err();
+        assert_eq!(refused.to_string(), "peercredits_hiw 255 is not within 0 to 254");
     }
 }

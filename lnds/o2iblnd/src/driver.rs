@@ -61,6 +61,8 @@ impl Driver for O2iblnd {
         let IpAddr::V4(address) = ip_interfaces::address(nid) else {
             return Err(start_error!(Errno::Invalid, "{nid}: not started (o2ib has IPv4 addresses only)"));
         };
+        let config = self.config.clone().with(&ni.config().lnd_numbers);
+        let config = config.map_err(|error| start_error!(Errno::Invalid, "{nid}: not started ({error})"))?;
         let depth = O2iblndConfig::depth(ni.tunables().peer_credits);
         let timeout = self.timeout(&*upcalls);
         let name = ni.config().interface.clone().unwrap_or_else(|| address.to_string());
@@ -88,7 +90,7 @@ impl Driver for O2iblnd {
             )
         })?;
         let local = LocalNi { nid, stamp: new_stamp(), depth };
-        let mut tunables = self.config.engine(device.limits().pieces);
+        let mut tunables = config.engine(device.limits().pieces);
         if let Some(conns) = ni.tunables().conns_per_peer {
             tunables.conns_per_peer = crate::config::conns(conns.into());
         }
@@ -96,7 +98,7 @@ impl Driver for O2iblnd {
         let fixed_timeout = (!self.config.timeout.is_zero()).then_some(self.config.timeout);
         let o2ib_ni = O2ibNi::new(ni, self.node_side(upcalls), engine, device, fixed_timeout)
             .map_err(|errno| start_error!(errno, "{nid}: not started ({})", errno.text()))?;
-        Ok(Arc::new(NiHandle::new(o2ib_ni)))
+        Ok(Arc::new(NiHandle::new(o2ib_ni, config.numbers(depth))))
     }
 }
 

@@ -22,7 +22,8 @@ use std::collections::VecDeque;
 use std::fmt::Arguments;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 type Message = Pooled<OutgoingMessage>;
@@ -31,8 +32,9 @@ type Message = Pooled<OutgoingMessage>;
 /// connection that ends with the last response).
 const DRAIN_WAITS: u32 = 10;
 const DRAIN_WAIT: Duration = Duration::from_millis(100);
-/// The time between two looks at what is late.
+/// The time between two looks at what is late, and the same while something is posted.
 const TICK: Duration = Duration::from_secs(1);
+const BUSY_TICK: Duration = Duration::from_millis(200);
 
 /// What the engine is to do.
 enum Command {
@@ -69,8 +71,10 @@ pub(crate) struct O2ibNi {
     /// `None` when the interface has ended.
     inbox: Mutex<Option<Vec<Command>>>,
     outputs: Mutex<VecDeque<Output<Message, ArrivingMessage>>>,
-    /// Held by the thread that passes the outputs to the core.
-    deliverer: Mutex<()>,
+    /// The thread that passes the outputs to the core.
+    deliverer: Mutex<Option<ThreadId>>,
+    /// No thread passes outputs any more.
+    delivered: Condvar,
     wake: OwnedFd,
     /// The descriptors of the device.
     descriptors: Vec<OwnedFd>,
@@ -100,6 +104,7 @@ impl O2ibNi {
             inbox: Mutex::new(Some(Vec::new())),
             outputs: Mutex::default(),
             deliverer: Mutex::default(),
+            delivered: Condvar::new(),
             wake,
             descriptors,
             log: RateLimitedLog::new(),
@@ -151,7 +156,10 @@ impl O2ibNi {
                     let is_stale = |message: &Message| self.node.upcalls.is_for_earlier_incarnation(message);
                     engine.reported(conn, peer, is_stale, device, now);
                 }
-                Command::Abort(peer, cause) => engine.abort(peer, cause, device, now),
+                Command::Abort(peer, cause) => {
+                    let may_move = |message: &Message| self.node.upcalls.may_change_path(message);
+                    engine.abort(peer, cause, &may_move, device, now);
+                }
                 Command::ConnsPerPeer(conns) => engine.set_conns_per_peer(conns),
             }
         }
@@ -165,29 +173,50 @@ impl O2ibNi {
         lock(&self.outputs).extend(engine.take_outputs());
     }
 
-    /// Passes the outputs to the core, unless another thread does. Event handlers of the program run here.
+    /// Passes the outputs to the core, unless a thread does. Event handlers of the program run here.
     fn deliver(&self) {
         loop {
-            let Some(deliverer) = try_lock(&self.deliverer) else { return };
-            self.deliver_with(&deliverer);
+            let mut deliverer = lock(&self.deliverer);
+            if deliverer.is_some() {
+                return;
+            }
+            *deliverer = Some(std::thread::current().id());
             drop(deliverer);
+            self.deliver_all();
             if lock(&self.outputs).is_empty() {
                 return;
             }
         }
     }
 
-    fn deliver_with(&self, _: &MutexGuard<'_, ()>) {
-        loop {
-            let Some(output) = lock(&self.outputs).pop_front() else {
-                self.step();
-                if lock(&self.outputs).is_empty() {
-                    return;
-                }
-                continue;
-            };
-            self.pass(output);
+    /// Passes the outputs to the core, after any thread that does, unless that is this one: an event handler ends the interface.
+    fn deliver_last(&self) {
+        let me = std::thread::current().id();
+        let mut deliverer = lock(&self.deliverer);
+        while deliverer.is_some_and(|its| its != me) {
+            deliverer = self.delivered.wait(deliverer).unwrap_or_else(PoisonError::into_inner);
         }
+        *deliverer = Some(me);
+        drop(deliverer);
+        self.deliver_all();
+    }
+
+    /// Passes the outputs to the core. This thread is the deliverer.
+    fn deliver_all(&self) {
+        loop {
+            let next = lock(&self.outputs).pop_front();
+            match next {
+                Some(output) => self.pass(output),
+                None => {
+                    self.step();
+                    if lock(&self.outputs).is_empty() {
+                        break;
+                    }
+                }
+            }
+        }
+        *lock(&self.deliverer) = None;
+        self.delivered.notify_all();
     }
 
     fn pass(&self, output: Output<Message, ArrivingMessage>) {
@@ -207,6 +236,18 @@ impl O2ibNi {
                     self.node.upcalls.connected(&ni, peer, stamp);
                 }
                 _ = self.push(Command::Reported(conn, peer));
+            }
+            Output::Unresponsive { peer } => {
+                if let Some(ni) = self.lnet_ni.upgrade() {
+                    // Peers do not recognise copies: what may have been sent is not sent again, whether or not it could be.
+                    self.node.upcalls.path_is_unresponsive(&ni, peer);
+                }
+                _ = self.push(Command::Abort(Some(peer), Cause::NetworkTimeout));
+            }
+            Output::Responsive { peer } => {
+                if let Some(ni) = self.lnet_ni.upgrade() {
+                    self.node.upcalls.path_is_responsive(&ni, peer);
+                }
             }
             Output::Port(state) => {
                 let why = state.err().map(|error| error.to_string());
@@ -248,7 +289,7 @@ impl O2ibNi {
             self.deliver();
             let now = self.node.clock.now();
             if next_tick.is_none_or(|at| now >= at) {
-                next_tick = self.tick(now).then(|| Time(now.0 + TICK));
+                next_tick = self.tick(now).map(|after| Time(now.0 + after));
                 self.deliver();
                 self.log.poll(now);
             }
@@ -274,18 +315,21 @@ impl O2ibNi {
         _ = rustix::io::read(&self.wake, &mut [0; 8]);
     }
 
-    /// Does what is due; returns whether it must be called again.
-    fn tick(&self, now: Time) -> bool {
+    /// Does what is due; returns the time after which it is to be called again.
+    fn tick(&self, now: Time) -> Option<Duration> {
         let mut state = lock(&self.state);
         let State { engine, device, .. } = &mut *state;
         engine.set_timeout(self.fixed_timeout.unwrap_or_else(|| self.node.upcalls.lnd_timeout()));
         let is_active = engine.tick(&mut **device, now);
         lock(&self.outputs).extend(engine.take_outputs());
-        is_active
+        is_active.then_some(if engine.has_posted() { BUSY_TICK } else { TICK })
     }
 
     /// Ends the interface: when this returns every message has been returned, and no upcall follows.
     fn end(&self) {
+        if lock(&self.inbox).is_none() {
+            return;
+        }
         for _ in 0..DRAIN_WAITS {
             let mut state = lock(&self.state);
             self.step_with(&mut state, true);
@@ -315,7 +359,7 @@ impl O2ibNi {
             }
         }
         drop((outputs, state));
-        self.deliver_with(&lock(&self.deliverer));
+        self.deliver_last();
     }
 
     fn log_end(&self, peer: Nid, reason: &Ended) {
@@ -360,7 +404,9 @@ impl DeferredRx for Deferred {
     fn resume_here(&self, action: RxAction) {
         let Some(ni) = self.ni.upgrade() else { return };
         ni.decide(self.rx, action);
-        ni.step();
+        let mut state = lock(&ni.state);
+        ni.step_with(&mut state, false);
+        drop(state);
         ni.deliver();
     }
 }
@@ -368,12 +414,13 @@ impl DeferredRx for Deferred {
 /// An interface as the core sees it.
 pub(crate) struct NiHandle {
     ni: Arc<O2ibNi>,
+    numbers: Vec<(&'static str, u32)>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl NiHandle {
-    pub(crate) const fn new(ni: Arc<O2ibNi>) -> Self {
-        Self { ni, thread: Mutex::new(None) }
+    pub(crate) const fn new(ni: Arc<O2ibNi>, numbers: Vec<(&'static str, u32)>) -> Self {
+        Self { ni, numbers, thread: Mutex::new(None) }
     }
 }
 
@@ -406,6 +453,10 @@ impl LndNi for NiHandle {
         Some(self.ni.conns_per_peer.load(Ordering::Relaxed))
     }
 
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        self.numbers.clone()
+    }
+
     fn set_conns_per_peer(&self, connections: u16) {
         let connections = conns(connections.into());
         self.ni.conns_per_peer.store(connections, Ordering::Relaxed);
@@ -425,7 +476,10 @@ impl LndNi for NiHandle {
     fn shutdown(&self) {
         self.ni.is_ending.store(true, Ordering::SeqCst);
         self.ni.wake();
-        match lock(&self.thread).take() {
+        let thread = lock(&self.thread).take();
+        match thread {
+            // An event handler on the interface's own thread ends the interface.
+            Some(thread) if thread.thread().id() == std::thread::current().id() => self.ni.end(),
             Some(thread) => _ = thread.join(),
             None => self.ni.end(),
         }

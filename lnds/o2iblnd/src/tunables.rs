@@ -113,6 +113,18 @@ pub(crate) const TUNABLES: &[Row<O2iblndConfig>] = &[
         "Transmissions of a message for which the peer has no buffer, after the first; 7: without end",
         rnr_retry_count
     ),
+    Row {
+        spec: Spec {
+            name: "unresponsive_ms",
+            sentence: "Milliseconds in which a peer must acknowledge something that is under way to it; after that the path counts as \
+                       unresponsive, and another one is used, if there is one; 0: only O2IBLND_TIMEOUT counts",
+            values: FROM_0,
+            unit: Unit::Milliseconds,
+            variables: &[Variable::new("O2IBLND_UNRESPONSIVE_MS")],
+            ..O2IBLND
+        },
+        access: duration!(from_millis, as_millis, unresponsive),
+    },
     seconds!(
         "keepalive",
         "O2IBLND_KEEPALIVE",

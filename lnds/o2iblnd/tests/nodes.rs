@@ -3,8 +3,11 @@
 
 mod hosts;
 
-use hosts::{Memory, Pair, address};
+use hosts::{Host, Memory, Pair, address};
 use lnet_core::{EventKind, MdOptions};
+use lnet_dlc::request::{AddLocalNi, LndNumbers, LndTunables, LocalNi, NiTunables};
+use lnet_dlc::{Backend, Request};
+use o2iblnd::device::model::ModelNet;
 
 #[test]
 fn two_nodes_ping_each_other_until_the_cable_is_cut() {
@@ -96,4 +99,25 @@ fn many_messages_at_once_all_arrive() {
         assert_eq!(source.bytes(), sink.bytes());
     }
     (0..200).for_each(|_| assert_eq!(pair.a.wait_for_end().status, Ok(())));
+}
+
+#[test]
+fn an_interface_has_the_numbers_that_it_was_added_with() {
+    let net = ModelNet::default();
+    let host = Host::new(&net, &[1], |_| ());
+    let backend: &dyn Backend = &*host.node;
+    let add = |interface: u8, hiw: u32| {
+        let numbers = LndNumbers::new([("peercredits_hiw", hiw), ("ntx", 1024)]);
+        let lnd = LndTunables { conns_per_peer: Some(2), numbers };
+        let (net, interface) = ("o2ib1".parse().unwrap(), Some(address(interface).to_string()));
+        let tunables = NiTunables { peer_credits: Some(32), ..NiTunables::default() };
+        backend.call(Request::AddLocalNi(AddLocalNi { net, interface, tunables, lnd, cpts: None }))
+    };
+    add(2, 20).unwrap();
+    let ni: Box<LocalNi> = backend.ask(Request::GetLocalNi(2)).unwrap();
+    let numbers = ni.lnd.numbers;
+    assert_eq!((ni.lnd.conns_per_peer, numbers.get("peercredits_hiw")), (Some(2), Some(20)));
+    assert_eq!((numbers.get("ntx"), numbers.get("concurrent_sends")), (Some(1024), Some(32)));
+    let refused = add(3, 255).unwrap_err();
+    assert_eq!(refused.text(), "127.0.0.3@o2ib1: not started (peercredits_hiw 255 is not within 0 to 254)");
 }

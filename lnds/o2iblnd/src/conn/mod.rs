@@ -25,6 +25,10 @@ use lnet_core::{Errno, SendFailure, Time};
 use lnet_wire::{Header, Nid, WireHandle};
 use queue::Queue;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+/// The bytes that pass a slow network in a microsecond.
+const SLOW_BYTES_PER_MICRO: u64 = 1;
 
 /// A message of the peer, as long as the core has not decided on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,6 +67,10 @@ pub(crate) enum Output<M, A> {
     Connected { conn: ConnId, peer: Nid, stamp: u64 },
     /// The last connection to a peer has ended.
     Ended { peer: Nid, reason: Ended },
+    /// A peer acknowledges nothing, though the connection is up.
+    Unresponsive { peer: Nid },
+    /// A peer that was reported as unresponsive acknowledges again.
+    Responsive { peer: Nid },
     /// The port can be used from now on, or cannot.
     Port(Result<(), PortError>),
     /// A peer could not be connected to.
@@ -210,7 +218,11 @@ pub(crate) struct Conn<M, A> {
     last_work: u32,
     last_rx: u64,
     /// When something was last posted.
-    pub(crate) last_posted: Time,
+    last_posted: Time,
+    /// When the device last finished a chain or received a message, or had nothing to do.
+    progress_at: Time,
+    /// The bytes that are posted and not finished.
+    posted_bytes: u64,
     /// The buffer in which messages are encoded.
     buffer: Box<[u8]>,
 }
@@ -221,6 +233,7 @@ struct Posted<M> {
     work: WorkId,
     cost: Cost,
     since: Time,
+    bytes: u64,
     then: Then<M>,
 }
 
@@ -301,6 +314,8 @@ impl<M: crate::message::Outgoing, A: crate::message::Arriving> Conn<M, A> {
             last_work: 0,
             last_rx: 0,
             last_posted: now,
+            progress_at: now,
+            posted_bytes: 0,
             buffer: vec![0; crate::proto::MESSAGE_SIZE].into_boxed_slice(),
         }
     }
@@ -311,6 +326,8 @@ impl<M: crate::message::Outgoing, A: crate::message::Arriving> Conn<M, A> {
         let Some(posted) = self.posted.pop_front() else { return Ok(()) };
         debug_assert_eq!(posted.work, work);
         self.credits.sent(posted.cost);
+        self.posted_bytes -= posted.bytes;
+        self.progress_at = context.now;
         match posted.then {
             Then::Nothing => {}
             Then::Finalize(message) => context.out.push(Output::Finalize(message, Ok(()))),
@@ -325,8 +342,8 @@ impl<M: crate::message::Outgoing, A: crate::message::Arriving> Conn<M, A> {
     /// Posts a NOOP if nothing was posted for `keepalive`; ends the connection if something has waited for `timeout`.
     pub(crate) fn tick(
         &mut self,
-        keepalive: std::time::Duration,
-        timeout: std::time::Duration,
+        keepalive: Duration,
+        timeout: Duration,
         context: &mut Context<'_, M, A>,
     ) -> Result<(), Ended> {
         if self.oldest().is_some_and(|since| context.now.since(since) >= timeout) {
@@ -339,12 +356,40 @@ impl<M: crate::message::Outgoing, A: crate::message::Arriving> Conn<M, A> {
             .map(|(handle, _)| *handle)
             .collect();
         given_up.into_iter().for_each(|handle| self.refuse_get(handle));
-        let is_silent = !keepalive.is_zero() && context.now.since(self.last_posted) >= keepalive;
+        let is_idle = !keepalive.is_zero() && context.now.since(self.last_posted) >= keepalive;
         // One that cannot be posted, as in version 1 without a credit, would hold up responses.
-        if is_silent && self.queue.is_empty() && self.credits.may_post(Cost::Noop) {
+        if is_idle && self.queue.is_empty() && self.credits.may_post(Cost::Noop) {
             self.queue.push_noop(context.now);
         }
         self.pump(context)
+    }
+
+    /// Whether the peer acknowledges nothing: chains are posted, and for `limit`, and the time that their bytes take on a slow network,
+    /// the device has finished none and received nothing.
+    pub(crate) fn is_unresponsive(&self, now: Time, limit: Duration) -> bool {
+        let transfer = Duration::from_micros(self.posted_bytes / SLOW_BYTES_PER_MICRO);
+        !self.posted.is_empty() && now.since(self.progress_at) >= limit + transfer
+    }
+
+    /// Whether a message is posted that the peer may have, as far as this node can know.
+    pub(crate) fn has_uncertain(&self) -> bool {
+        self.posted.iter().any(|posted| !matches!(posted.then, Then::Nothing))
+    }
+
+    /// Returns the messages that have not been sent at all, if they satisfy `goes`.
+    pub(crate) fn withdraw(
+        &mut self,
+        error: ConnError,
+        goes: impl Fn(&M) -> bool,
+        context: &mut Context<'_, M, A>,
+    ) {
+        for (message, memory) in self.queue.take_unsent(goes) {
+            if let Some(memory) = memory {
+                context.memory.end(context.device, memory, |_| ());
+            }
+            let failure = error.failure(lnd_common::conn_error::BytesSent::Nothing);
+            context.out.push(Output::Finalize(message, Err(failure)));
+        }
     }
 
     /// Whether a chain is posted that the device has not finished.

@@ -75,6 +75,23 @@ impl<M> Queue<M> {
         None
     }
 
+    /// Takes the messages of the core that have not been sent at all, if they satisfy `goes`.
+    pub(super) fn take_unsent(&mut self, goes: impl Fn(&M) -> bool) -> Vec<(M, Option<Prepared>)> {
+        let mut taken = Vec::new();
+        for (queued, since) in std::mem::take(&mut self.costly) {
+            match queued {
+                Queued::Immediate(message) if goes(&message) => taken.push((message, None)),
+                Queued::PutRequest { message, memory } | Queued::GetRequest { message, memory }
+                    if goes(&message) =>
+                {
+                    taken.push((message, Some(memory)));
+                }
+                stays => self.costly.push_back((stays, since)),
+            }
+        }
+        taken
+    }
+
     /// Takes all messages, in the order in which they would have been posted.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Queued<M>> + '_ {
         self.free.drain(..).chain(self.costly.drain(..)).map(|(queued, _)| queued)

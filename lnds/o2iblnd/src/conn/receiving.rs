@@ -32,6 +32,7 @@ impl<M: Outgoing, A: Arriving> Conn<M, A> {
         context: &mut Context<'_, M, A>,
     ) -> Result<(), Ended> {
         context.counters.messages += 1;
+        self.progress_at = context.now;
         let (arrived, kind, credits) = self.decode(context.device.received(self.id, slot, len))?;
         self.credits.take(credits).map_err(|TooManyCredits { held, returned, depth }| {
             Ended::Violation(ViolationOf::TooManyCredits { held, returned, depth })

@@ -180,8 +180,14 @@ impl<M: Outgoing, A: Arriving> Conn<M, A> {
         context.counters.writes += writes.len() as u64;
         context.counters.noops += u64::from(cost == Cost::Noop);
         self.last_posted = context.now;
+        if self.posted.is_empty() {
+            self.progress_at = context.now;
+        }
+        let bytes = len.unwrap_or(0) as u64
+            + writes.iter().flat_map(|w| &w.from).map(|s| u64::from(s.len)).sum::<u64>();
+        self.posted_bytes += bytes;
         // Without success nothing of the chain left; it is returned with the rest when the connection ends.
-        self.posted.push_back(Posted { work, cost, since, then });
+        self.posted.push_back(Posted { work, cost, since, bytes, then });
         posted.map_err(Ended::Local)
     }
 

@@ -32,10 +32,23 @@ pub struct ModelNet(Arc<Mutex<Net>>);
 struct Net {
     ports: BTreeMap<Ipv4Addr, Port>,
     cut: BTreeSet<Ipv4Addr>,
+    /// The devices whose chains are not acknowledged for now, with what waits to be sent.
+    held_back: BTreeSet<Ipv4Addr>,
+    delayed: Vec<Delayed>,
     last_conn: u32,
     last_key: u32,
     /// The fallible calls until one fails, for each device.
     failing: HashMap<Ipv4Addr, u32>,
+}
+
+/// A chain that waits until its peer receives again.
+#[derive(Debug)]
+struct Delayed {
+    from: Ipv4Addr,
+    conn: ConnId,
+    work: WorkId,
+    writes: Vec<Write>,
+    message: Vec<u8>,
 }
 
 /// What one device has.
@@ -95,6 +108,20 @@ impl ModelNet {
             net.fail_all_of(address);
         } else {
             net.cut.remove(&address);
+        }
+    }
+
+    /// Lets nothing through from and to a device, as when packets are lost, until it is called with `false`: then all arrives.
+    pub fn hold_back(&self, address: Ipv4Addr, is_held: bool) {
+        let net = &mut *lock(&self.0);
+        if is_held {
+            net.held_back.insert(address);
+            return;
+        }
+        net.held_back.remove(&address);
+        for Delayed { from, conn, work, writes, message } in std::mem::take(&mut net.delayed) {
+            // What a connection that has ended meanwhile had to send is lost.
+            _ = net.carry(from, conn, work, &writes, &message);
         }
     }
 
@@ -210,11 +237,30 @@ impl Net {
         message: &[u8],
     ) -> Result<(), Errno> {
         let its = self.conn(from, conn).ok_or(Errno::NotConnected)?;
-        let (to, other) = (its.to, its.other);
+        let to = its.to;
         its.chains += 1;
         if its.chains > its.most_chains || writes.len() + 1 > its.chain_len || message.len() > MESSAGE_SIZE {
             return Err(Errno::NoMemory);
         }
+        if self.held_back.contains(&from) || self.held_back.contains(&to) {
+            let (writes, message) = (writes.to_vec(), message.to_vec());
+            self.delayed.push(Delayed { from, conn, work, writes, message });
+            return Ok(());
+        }
+        self.carry(from, conn, work, writes, message)
+    }
+
+    /// Carries the parts of a chain to the peer.
+    fn carry(
+        &mut self,
+        from: Ipv4Addr,
+        conn: ConnId,
+        work: WorkId,
+        writes: &[Write],
+        message: &[u8],
+    ) -> Result<(), Errno> {
+        let its = self.conn(from, conn).ok_or(Errno::NotConnected)?;
+        let (to, other) = (its.to, its.other);
         let Some(other) = other.filter(|_| its.is_up) else { return Ok(()) };
         if !self.is_reachable(from, to) || self.conn(to, other).is_none() {
             self.fail(from, conn, WorkError::NoResponse);

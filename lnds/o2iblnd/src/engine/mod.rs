@@ -17,7 +17,7 @@ use lnd_common::conn_error::{BytesSent, ConnError};
 use lnet_core::{Cause, Errno, Time};
 use lnet_wire::{Body, Nid};
 use peer::Peer;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 /// The tunables of an interface.
@@ -25,6 +25,8 @@ use std::time::Duration;
 pub(crate) struct EngineTunables {
     pub(crate) conn: ConnTunables,
     pub(crate) conns_per_peer: u16,
+    /// The time without any acknowledgement after which a path is reported as unresponsive; zero: never.
+    pub(crate) unresponsive: Duration,
     /// The time without a message after which a NOOP is sent; zero: never.
     pub(crate) keepalive: Duration,
     /// The length of a transfer in bytes below which it goes through a bounce buffer.
@@ -91,9 +93,11 @@ impl<M: Outgoing, A: Arriving> Engine<M, A> {
         match event {
             Event::Received { conn, slot, len } => {
                 self.come_up(conn, now);
+                self.note_progress(conn);
                 self.with_conn(conn, device, now, |conn, context| conn.received(slot, len, context));
             }
             Event::Sent { conn, work } => {
+                self.note_progress(conn);
                 self.with_conn(conn, device, now, |conn, context| conn.sent(work, context));
             }
             Event::WorkFailed { conn, error } => self.end(conn, &Ended::Work(error), device, now),
@@ -141,6 +145,7 @@ impl<M: Outgoing, A: Arriving> Engine<M, A> {
         for conn in up {
             self.with_conn(conn, device, now, |conn, context| conn.tick(keepalive, timeout, context));
         }
+        self.report_unresponsive(now);
         self.end_late_connects(device, now);
         let nids: Vec<_> = self.peers.keys().copied().collect();
         for nid in nids {
@@ -157,12 +162,76 @@ impl<M: Outgoing, A: Arriving> Engine<M, A> {
         self.memory.sweep(device, false);
     }
 
-    /// Ends the connections to a peer NI, or to all, and returns the messages that wait.
-    pub(crate) fn abort(&mut self, peer: Option<Nid>, cause: Cause, device: &mut dyn Device, now: Time) {
+    /// The core knows that nothing gets through to a peer NI, or to any. Returns the messages of which nothing was sent, if they
+    /// satisfy `may_move`. A connection with messages that the peer may have goes on, as the device tries again; others end.
+    pub(crate) fn abort(
+        &mut self,
+        peer: Option<Nid>,
+        cause: Cause,
+        may_move: &dyn Fn(&M) -> bool,
+        device: &mut dyn Device,
+        now: Time,
+    ) {
         let concerned: Vec<Nid> =
             self.peers.keys().filter(|nid| peer.is_none_or(|peer| peer == **nid)).copied().collect();
         for nid in concerned {
-            self.end_all_of(nid, &Ended::Aborted(cause), device, now);
+            self.abort_peer(nid, &Ended::Aborted(cause), may_move, device, now);
+        }
+    }
+
+    fn abort_peer(
+        &mut self,
+        nid: Nid,
+        reason: &Ended,
+        may_move: &dyn Fn(&M) -> bool,
+        device: &mut dyn Device,
+        now: Time,
+    ) {
+        let error = reason.error();
+        let peer = self.peer(nid);
+        // No connection takes the place of one that ends here.
+        peer.is_satisfied = true;
+        let waiting = std::mem::take(&mut peer.waiting);
+        let (moving, staying) = waiting.into_iter().partition(|(message, _)| may_move(message));
+        peer.waiting = staying;
+        let all: Vec<_> =
+            [&peer.up, &peer.connecting, &peer.accepting].into_iter().flatten().copied().collect();
+        let moving: VecDeque<(M, Time)> = moving;
+        let failure = error.failure(BytesSent::Nothing);
+        self.out.extend(moving.into_iter().map(|(message, _)| Output::Finalize(message, Err(failure))));
+        for id in all {
+            if matches!(self.conns.get(&id), Some(ConnState::Up(conn)) if conn.has_uncertain()) {
+                self.with_conn(id, device, now, |conn, context| {
+                    conn.withdraw(error, may_move, context);
+                    Ok(())
+                });
+            } else {
+                self.end(id, reason, device, now);
+            }
+        }
+        self.forget_if_idle(nid);
+    }
+
+    /// Reports the peers that acknowledge nothing.
+    fn report_unresponsive(&mut self, now: Time) {
+        let limit = self.tunables.unresponsive;
+        if limit.is_zero() {
+            return;
+        }
+        let late = |conn: &&Conn<M, A>| conn.is_unresponsive(now, limit);
+        let peers: Vec<Nid> = self.all_conns().filter(late).map(|conn| conn.terms.peer).collect();
+        for peer in peers {
+            self.peer(peer).is_reported = true;
+            self.out.push(Output::Unresponsive { peer });
+        }
+    }
+
+    /// Notes that something has come from a peer, or is acknowledged by it.
+    fn note_progress(&mut self, conn: ConnId) {
+        let Some(ConnState::Up(conn)) = self.conns.get(&conn) else { return };
+        let peer = conn.terms.peer;
+        if std::mem::take(&mut self.peer(peer).is_reported) {
+            self.out.push(Output::Responsive { peer });
         }
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Peer<M> {
     pub(super) waiting: VecDeque<(M, Time)>,
     /// What the next connection request asks for.
     pub(super) wanted: Wanted,
+    /// Whether the peer was last reported as unresponsive.
+    pub(super) is_reported: bool,
     /// The requests of the peer in a row that lost a race.
     pub(super) races: u32,
     /// Whether no more connections are asked for as long as there is one: a request has failed.
@@ -40,6 +42,7 @@ impl<M> Peer<M> {
             accepting: Vec::new(),
             waiting: VecDeque::new(),
             wanted,
+            is_reported: false,
             races: 0,
             is_satisfied: false,
             reconnects: 0,

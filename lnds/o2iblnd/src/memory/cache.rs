@@ -169,9 +169,9 @@ mod tests {
         let id = cache.insert(owner, RANGE, registration(1));
         cache.begin_use(1, RANGE);
         cache.end_use(id);
-        assert_eq!(swept(&mut cache, true), []);
+        assert!(swept(&mut cache, true).is_empty());
         drop(one);
-        assert_eq!(swept(&mut cache, true), []);
+        assert!(swept(&mut cache, true).is_empty());
         cache.end_use(id);
         assert_eq!(swept(&mut cache, false), [1]);
         assert_eq!(cache.begin_use(1, RANGE), None);
@@ -183,9 +183,9 @@ mod tests {
         let (one, owner) = md(1);
         let id = cache.insert(owner, RANGE, registration(1));
         cache.end_use(id);
-        assert_eq!(swept(&mut cache, false), []);
+        assert!(swept(&mut cache, false).is_empty());
         drop(one);
-        assert_eq!(swept(&mut cache, false), []);
+        assert!(swept(&mut cache, false).is_empty());
         assert_eq!(swept(&mut cache, true), [1]);
     }
 
@@ -195,7 +195,7 @@ mod tests {
         let mds: Vec<_> = (1..=4).map(md).collect();
         let ids: Vec<_> =
             mds.iter().map(|(_, o)| cache.insert(o.clone(), RANGE, registration(o.id))).collect();
-        assert_eq!(swept(&mut cache, false), []);
+        assert!(swept(&mut cache, false).is_empty());
         ids.iter().for_each(|id| cache.end_use(*id));
         let (id, _) = cache.begin_use(1, RANGE).unwrap();
         cache.end_use(id);

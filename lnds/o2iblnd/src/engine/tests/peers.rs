@@ -134,3 +134,66 @@ fn a_request_that_is_never_answered_ends_in_time() {
     assert_eq!(rig.ends[0].ended[&put].unwrap_err().cause, Cause::LocalTimeout);
     rig.end();
 }
+
+/// Nodes report a peer as unresponsive after this time.
+const LIMIT: Duration = Duration::from_millis(600);
+
+#[test]
+fn an_unresponsive_peer_is_reported_until_it_responds() {
+    let mut rig = Rig::with([8, 8], crate::engine::EngineTunables { unresponsive: LIMIT, ..tunables() });
+    rig.put(0, 1, 10);
+    rig.settle();
+    rig.net.hold_back(rig.ends[1].address, true);
+    let put = rig.put(0, 1, 10);
+    rig.tick(LIMIT / 2);
+    assert_eq!(rig.ends[0].unresponsive, 0);
+    rig.tick(LIMIT);
+    rig.tick(LIMIT);
+    assert_eq!(rig.ends[0].unresponsive, 2);
+    rig.net.hold_back(rig.ends[1].address, false);
+    rig.settle();
+    assert_eq!((rig.ends[0].unresponsive, rig.ends[0].ended[&put]), (0, Ok(())));
+    rig.end();
+}
+
+#[test]
+fn a_large_transfer_has_the_time_that_it_takes_on_a_slow_network() {
+    let mut rig = Rig::with([8, 8], crate::engine::EngineTunables { unresponsive: LIMIT, ..tunables() });
+    rig.put(0, 1, 10);
+    rig.settle();
+    rig.net.hold_back(rig.ends[0].address, true);
+    rig.put(0, 1, 1 << 20);
+    rig.net.hold_back(rig.ends[0].address, false);
+    // The PUT_ACK has arrived, and the WRITE of 1 MiB is under way.
+    while rig.counters(0).writes == 0 {
+        rig.net.hold_back(rig.ends[0].address, rig.counters(1).messages > 1);
+        rig.step();
+    }
+    rig.tick(LIMIT * 2);
+    assert_eq!(rig.ends[0].unresponsive, 0);
+    rig.tick(LIMIT * 2);
+    assert_eq!(rig.ends[0].unresponsive, 1);
+    rig.net.hold_back(rig.ends[0].address, false);
+    rig.settle();
+    rig.end();
+}
+
+#[test]
+fn messages_that_the_peer_may_have_stay_when_a_path_is_aborted_and_others_move() {
+    let mut rig = Rig::new();
+    rig.put(0, 1, 10);
+    rig.settle();
+    rig.net.hold_back(rig.ends[1].address, true);
+    let small: Vec<_> = (0..12).map(|_| rig.put(0, 1, 10)).collect();
+    rig.abort(0);
+    rig.settle();
+    let ended: Vec<_> = small.iter().filter_map(|id| rig.ends[0].ended.get(id)).collect();
+    // Seven credits are left after the first message.
+    assert_eq!(ended.len(), 5);
+    assert!(ended.iter().all(|result| result.is_err_and(|failure| failure.delivery == Delivery::NotSent)));
+    assert!(rig.ends[0].lost.is_empty());
+    rig.net.hold_back(rig.ends[1].address, false);
+    rig.settle();
+    assert_eq!(small.iter().filter(|id| rig.ends[0].ended[id] == Ok(())).count(), 7);
+    rig.end();
+}

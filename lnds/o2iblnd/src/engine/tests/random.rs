@@ -90,6 +90,7 @@ prop_compose! {
         EngineTunables {
             conn: ConnTunables { high_water, concurrent_sends, pieces, checksum },
             conns_per_peer,
+            unresponsive: Duration::from_millis(600),
             keepalive: Duration::from_secs(keepalive),
             bounce_below,
             cached_registrations,

@@ -52,6 +52,8 @@ pub(crate) struct End {
     /// The match bits of PUTs that have arrived intact.
     pub(crate) arrived_puts: Vec<u64>,
     pub(crate) connected: u32,
+    /// The reports that the other node is unresponsive, since it last was responsive.
+    pub(crate) unresponsive: u32,
     pub(crate) lost: Vec<Ended>,
     pub(crate) refused: Vec<String>,
     pub(crate) waiting: Vec<(RxId, Header)>,
@@ -87,6 +89,7 @@ pub(crate) fn tunables() -> EngineTunables {
     EngineTunables {
         conn: ConnTunables { high_water: 0, concurrent_sends: 0, pieces: 2, checksum: false },
         conns_per_peer: 1,
+        unresponsive: Duration::ZERO,
         keepalive: KEEPALIVE,
         bounce_below: 8192,
         cached_registrations: 64,
@@ -141,6 +144,7 @@ impl Rig {
             arrived: vec![],
             arrived_puts: vec![],
             connected: 0,
+            unresponsive: 0,
             lost: vec![],
             refused: vec![],
             waiting: vec![],
@@ -192,7 +196,7 @@ impl Rig {
 
     pub(crate) fn abort(&mut self, index: usize) {
         let end = &mut self.ends[index];
-        end.engine.abort(None, lnet_core::Cause::NetworkTimeout, &mut end.device, self.now);
+        end.engine.abort(None, lnet_core::Cause::NetworkTimeout, &|_| true, &mut end.device, self.now);
     }
 
     /// One turn of a node; whether anything happened.
@@ -287,6 +291,8 @@ impl End {
                 self.engine.reported(conn, peer, |_| false, &mut self.device, now);
             }
             Output::Port(_) => {}
+            Output::Unresponsive { .. } => self.unresponsive += 1,
+            Output::Responsive { .. } => self.unresponsive = 0,
             Output::Ended { reason, .. } => self.lost.push(reason),
             Output::NotConnected { reason, .. } => self.refused.push(reason),
         }

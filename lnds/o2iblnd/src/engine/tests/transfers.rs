@@ -98,7 +98,7 @@ fn a_message_against_lnets_rules_ends_the_connection() {
 }
 
 #[test]
-fn a_silent_connection_is_kept_alive_from_both_ends() {
+fn an_idle_connection_is_kept_alive_from_both_ends() {
     let mut rig = Rig::new();
     rig.put(0, 1, 10);
     rig.settle();
