@@ -123,7 +123,7 @@ fn a_node_that_cannot_start_reports_the_cause_and_leaves_nothing_behind() {
     assert_eq!(start_again("tcp(127.0.78.1)"), Ok(()));
     assert_eq!(start_again("tcp(no-such-interface)"), Err(Errno::NoDevice));
     assert_eq!(start_again("tcp(192.0.2.7)"), Err(Errno::AddressNotAvailable));
-    assert_eq!(start_again("o2ib(ib0)"), Err(Errno::ProtocolNotSupported));
+    assert_eq!(start_again("kfi(cxi0)"), Err(Errno::ProtocolNotSupported));
     drop(one);
     assert_eq!(start_again("tcp(127.0.77.1)"), Ok(()));
 }

@@ -213,6 +213,12 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     // Nets.
     row(
+        OtherMachine,
+        &["lnetctl net add --net o2ib --if eth1"],
+        &["exit 234 -> 255", "err - errno: -22", "err + errno: -1"],
+        "the recorded machine has no driver for the net; where there is one it finds no RDMA device",
+    ),
+    row(
         OursTakesMore,
         &["lnetctl net add --net tcp5 --if lo"],
         &["exit 156 -> 0", "err - add:..."],

@@ -63,7 +63,7 @@ fn interfaces_are_added_listed_with_their_tunables_and_removed() {
     assert_eq!(backend.tell(Request::AddLocalNi(wanted)), Err(Errno::Exists));
     assert_eq!(backend.tell(Request::AddLocalNi(add("tcp", "no-such-if"))), Err(Errno::NoDevice));
     assert_eq!(backend.tell(Request::AddLocalNi(add("tcp", "192.0.2.1"))), Err(Errno::AddressNotAvailable));
-    assert_eq!(backend.tell(Request::AddLocalNi(add("o2ib", "lo"))), Err(Errno::ProtocolNotSupported));
+    assert_eq!(backend.tell(Request::AddLocalNi(add("kfi", "lo"))), Err(Errno::ProtocolNotSupported));
 
     let all = nis(backend);
     assert_eq!(all.iter().map(|ni| ni.nid).collect::<Vec<_>>(), [Nid::LOOPBACK, nid("127.0.1.1@tcp1")]);
@@ -131,11 +131,11 @@ fn what_adding_an_interface_would_fail_with_is_told_without_adding_it() {
     let node = node();
     let backend: &dyn Backend = &*node;
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
-    let too_many = LndTunables { conns_per_peer: Some(128) };
+    let too_many = LndTunables { conns_per_peer: Some(128), ..LndTunables::default() };
     let table = [
         (add("tcp", "127.0.1.1"), Err(Errno::Exists)),
-        (add("o2ib", "127.0.1.1"), Err(Errno::ProtocolNotSupported)),
-        (add("o2ib", "nosuch0"), Err(Errno::ProtocolNotSupported)),
+        (add("kfi", "127.0.1.1"), Err(Errno::ProtocolNotSupported)),
+        (add("kfi", "nosuch0"), Err(Errno::ProtocolNotSupported)),
         (add("tcp1", "nosuch0"), Err(Errno::NoDevice)),
         (AddLocalNi { cpts: Some(CptList::new(vec![2])), ..add("tcp1", "127.0.1.2") }, Err(Errno::Invalid)),
         (AddLocalNi { lnd: too_many, ..add("tcp1", "127.0.1.2") }, Err(Errno::Invalid)),
@@ -156,13 +156,13 @@ fn what_is_in_the_way_of_an_interface_is_told_in_words() {
     let node = node();
     let backend: &dyn Backend = &*node;
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
-    let too_many = LndTunables { conns_per_peer: Some(128) };
+    let too_many = LndTunables { conns_per_peer: Some(128), ..LndTunables::default() };
     let table = [
         (add("tcp", "nosuch0"), "interface nosuch0: not usable (there is no such interface)"),
         (add("tcp", "192.0.2.1"), "address 192.0.2.1: not usable ("),
         (
-            add("o2ib", "ib0"),
-            "net o2ib: not started (there is no driver for nets of this kind here, only for tcp)",
+            add("kfi", "cxi0"),
+            "net kfi: not started (there is no driver for nets of this kind here, only for tcp, o2ib)",
         ),
         (
             add("tcp", "127.0.1.1"),

@@ -119,12 +119,12 @@ impl Talker {
         self.node.core().data_path().put(None, self.source, true, target, 0).unwrap();
     }
 
-    /// Waits until `count` PUTs have been acknowledged.
-    pub fn await_acks(&self, mut count: usize) {
-        while count > 0 {
+    /// Waits until `count` PUTs have been sent and acknowledged: either event may be the first.
+    pub fn await_acks(&self, count: usize) {
+        for _ in 0..2 * count {
             let event = self.next(self.outbox);
             assert_eq!(event.status, Ok(()), "{event:?}");
-            count -= usize::from(event.kind == EventKind::Ack);
+            assert!(matches!(event.kind, EventKind::Send | EventKind::Ack), "{event:?}");
         }
     }
 
