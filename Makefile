@@ -39,6 +39,7 @@ help:
 	@echo "make test       all tests"
 	@echo "make test-fast  unit and table tests: under a minute once they are built"
 	@echo "make test-o2ib  RDMA between two virtual machines with soft-RoCE, in QEMU: tests/o2ib (SCENARIOS=device: only some; scripts/setup o2ib installs what it needs)"
+	@echo "make bench-o2ib the InfiniBand driver beside ib_send_lat and ib_write_bw, in the same machines"
 	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, and real nodes whose rails come and go"
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
@@ -136,6 +137,10 @@ test-fast:
 .PHONY: test-o2ib
 test-o2ib:
 	@scripts/test-o2ib $(SCENARIOS)
+
+.PHONY: bench-o2ib
+bench-o2ib:
+	@scripts/test-o2ib speed
 
 lint:
 	@scripts/setup lint
