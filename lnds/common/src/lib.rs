@@ -9,6 +9,9 @@
 //! - the receiver keeps the ACKs that it owes in [`pending_acks::PendingAcks`], so that they are sent with other messages,
 //!   and detects duplicates with [`dedup::DedupTable`].
 //!
+//! A driver whose threads run event handlers, which may block them, needs [`driver_threads::Threads`] and a
+//! [`handler_watch`].
+//!
 //! Each driver decides how IDs and ACKs are encoded, and has its own queue of messages that wait for a connection.
 //! Log lines go through `lnet_log::RateLimitedLog`.
 #![forbid(unsafe_code)]
@@ -18,6 +21,8 @@ pub mod conn_error;
 pub mod conn_limit;
 pub mod connect_schedule;
 pub mod dedup;
+pub mod driver_threads;
+pub mod handler_watch;
 pub mod ip_interfaces;
 pub mod message_id;
 pub mod pending_acks;

@@ -8,9 +8,7 @@ use crate::counters::SocklndCounters;
 use crate::decide::delivery_acks::DeliveryAcks;
 use crate::decide::identity::IpNid;
 use crate::decide::implementation_id::implementation_id;
-use crate::driver_thread::{as_app_poller, is_driver_thread};
-use crate::driver_threads::Threads;
-use crate::handler_watch::{self, WatchSignal};
+use crate::driver_thread::{as_app_poller, as_driver_thread, is_driver_thread};
 use crate::handshake::LocalNi;
 use crate::ni::SockNi;
 use crate::ni_peers::NiPeers;
@@ -21,6 +19,8 @@ use crate::shared::Shared;
 use crate::sockets;
 use crate::sync::lock;
 use crate::tunables::TUNABLES;
+use lnd_common::driver_threads::Threads;
+use lnd_common::handler_watch::{self, Served, WatchSignal};
 use lnd_common::ip_interfaces;
 use lnet_core::lnd::{
     Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, Progress, SendOutcome, StartError,
@@ -64,6 +64,9 @@ struct Parts {
     nis: Arc<NiTable>,
     nodes: Arc<RemoteNodes>,
 }
+
+/// The first letters of the names of the schedulers' threads.
+const OWNER: &str = "lnet_sock_sd_";
 
 thread_local! {
     /// The amount of work known to this thread for each driver that it has worked for.
@@ -141,21 +144,27 @@ impl Socklnd {
     fn start_threads(&self, parts: &Parts) -> io::Result<()> {
         let threads = &self.threads;
         for scheduler in &*parts.schedulers {
-            threads.start_owner(parts.first_scheduler(), scheduler)?;
+            threads.start_owner(OWNER, serve(parts.first_scheduler(), scheduler))?;
         }
         let connd = Connd::new(&parts.shared, &parts.commands, &parts.nis, &parts.nodes);
-        threads.start("lnet_connd".into(), move || connd.run())?;
+        threads.start("lnet_connd".into(), move || as_driver_thread(|| connd.run()))?;
         let (schedulers, watch) = (Arc::clone(&parts.schedulers), Arc::clone(&parts.watch));
         // Weak: it is one of them.
         let weak = Arc::downgrade(threads);
         threads.start("lnet_sock_watch".into(), move || {
             handler_watch::run(&watch, &schedulers, |kept| {
                 if let (Some(threads), Some(first)) = (weak.upgrade(), schedulers.first()) {
-                    threads.replace_owner(first, kept);
+                    threads.replace_owner(OWNER, serve(first, kept));
                 }
             });
         })
     }
+}
+
+/// The work of a scheduler's own thread; application threads wait in `first`.
+fn serve(first: &Arc<Scheduler>, scheduler: &Arc<Scheduler>) -> impl FnOnce() + Send + use<> {
+    let (first, scheduler) = (Arc::clone(first), Arc::clone(scheduler));
+    move || as_driver_thread(|| scheduler.run(&first))
 }
 
 impl DriverConfig for SocklndConfig {

@@ -14,8 +14,6 @@ mod counters;
 mod decide;
 mod driver;
 mod driver_thread;
-mod driver_threads;
-mod handler_watch;
 mod handshake;
 mod next_read;
 mod ni;

@@ -2,11 +2,11 @@
 //! application thread that waits for an event. An event handler may block either; then another thread becomes the owner,
 //! does the work that was left undone ([`Pollable::relieve`]), and the first ends when its handler returns.
 
-use crate::handler_watch::WatchSignal;
 use crate::next_read::NextRead;
 use crate::sync::lock;
 use crate::wake::{SharedWake, WAKE, WAKE_OWNER, shared_epoll};
 use crate::wakeups::{MayWait, Wakeups, Woken};
+use lnd_common::handler_watch::{Served, WatchSignal};
 use lnet_core::event::HandlerState;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{Timespec, epoll};
@@ -262,27 +262,6 @@ impl<C: Pollable> Scheduler<C> {
         all.iter().for_each(|connection| connection.relieve());
     }
 
-    /// Makes the owner do the work of a thread that is blocked in an event handler, or has been replaced.
-    pub(crate) fn relieve(&self) {
-        self.relief_wanted.store(true, Ordering::SeqCst);
-        self.wakeups.wake_owner();
-    }
-
-    /// Makes the owner serve the set again although there is an app poller, which is blocked in a handler.
-    pub(crate) fn app_poller_is_kept(&self) {
-        self.wakeups.app_is_kept();
-    }
-
-    /// Returns the handler states of the owner and of the last application thread.
-    pub(crate) fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
-        [&self.owner_handlers, &self.app_handlers].map(|state| lock(state).clone())
-    }
-
-    /// Whether a thread is working here at this moment, as far as it has called [`WatchSignal::note_serving`].
-    pub(crate) fn is_served(&self) -> bool {
-        self.app_turn.load(Ordering::Relaxed) || !self.wakeups.owner_sleeps()
-    }
-
     /// Notes that something was done elsewhere that a thread in [`Scheduler::turn_for_application`] may be waiting for.
     pub(crate) fn note_work(&self) {
         self.wakeups.note_work();
@@ -301,10 +280,6 @@ impl<C: Pollable> Scheduler<C> {
                 task.abandon();
             }
         }
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.wakeups.is_stopped()
     }
 
     /// Notes that delivery ACKs to `peer` are pending. They are piggybacked on the next message to it; otherwise a NOOP
@@ -464,6 +439,29 @@ impl<C: Pollable> Scheduler<C> {
             .get(key)
             .filter(|it| it.generation == generation)
             .map(|it| Arc::clone(&it.connection))
+    }
+}
+
+impl<C: Pollable> Served for Scheduler<C> {
+    fn is_stopped(&self) -> bool {
+        self.wakeups.is_stopped()
+    }
+
+    fn is_served(&self) -> bool {
+        self.app_turn.load(Ordering::Relaxed) || !self.wakeups.owner_sleeps()
+    }
+
+    fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
+        [&self.owner_handlers, &self.app_handlers].map(|state| lock(state).clone())
+    }
+
+    fn app_poller_is_kept(&self) {
+        self.wakeups.app_is_kept();
+    }
+
+    fn relieve(&self) {
+        self.relief_wanted.store(true, Ordering::SeqCst);
+        self.wakeups.wake_owner();
     }
 }
 

@@ -1,10 +1,9 @@
-//! Detection of threads that are blocked in an event handler and so do not serve the sockets: other threads replace them.
+//! Detection of threads that are blocked in an event handler and so do not do a driver's work: other threads replace them.
 //!
 //! The watching thread sleeps while no thread serves; the first to serve again wakes it. Then it checks every
 //! [`LOOK_INTERVAL`]: a thread that is inside the same handler at two checks in a row is replaced. The watching thread
 //! runs no handler itself.
 
-use crate::scheduler::{Pollable, Scheduler};
 use lnet_core::event::HandlerState;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -16,9 +15,24 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// Number of checks without a serving thread after which the watch sleeps.
 const MAX_IDLE_LOOKS: u32 = 20;
 
+/// Work of a driver that one thread of its own (the owner) does, and at times also one thread of the application (the app
+/// poller).
+pub trait Served: Send + Sync {
+    /// Whether the work has ended, and with it the watch.
+    fn is_stopped(&self) -> bool;
+    /// Whether a thread does the work at this moment, as far as it has called [`WatchSignal::note_serving`].
+    fn is_served(&self) -> bool;
+    /// Returns the handler states of the owner and of the last app poller.
+    fn servers(&self) -> [Option<Arc<HandlerState>>; 2];
+    /// Lets the owner do all work: the app poller is blocked in a handler.
+    fn app_poller_is_kept(&self);
+    /// Makes the owner do what a blocked or replaced thread has left undone.
+    fn relieve(&self);
+}
+
 /// Wakes the thread of the watch.
 #[derive(Debug, Default)]
-pub(crate) struct WatchSignal {
+pub struct WatchSignal {
     sleeps: AtomicBool,
     thread: OnceLock<Thread>,
 }
@@ -66,8 +80,8 @@ impl LastCheck {
 }
 
 impl WatchSignal {
-    /// Notes that the calling thread begins to serve. The thread must have set the state that [`Scheduler::is_served`] reads.
-    pub(crate) fn note_serving(&self) {
+    /// Notes that the calling thread begins to serve. The thread must have set the state that [`Served::is_served`] reads.
+    pub fn note_serving(&self) {
         fence(Ordering::SeqCst);
         if self.sleeps.load(Ordering::Relaxed) && self.sleeps.swap(false, Ordering::Relaxed) {
             self.wake();
@@ -75,7 +89,7 @@ impl WatchSignal {
     }
 
     /// Wakes the watch, also to let it end.
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
@@ -92,33 +106,28 @@ impl WatchSignal {
     }
 }
 
-/// Runs the watching thread until the schedulers are stopped. `replace` starts a thread that becomes the owner of a
-/// scheduler.
-pub(crate) fn run<C: Pollable>(
-    signal: &WatchSignal,
-    schedulers: &[Arc<Scheduler<C>>],
-    replace: impl Fn(&Arc<Scheduler<C>>),
-) {
+/// Runs the watching thread until one of `all` is stopped. `replace` starts a thread that becomes the owner.
+pub fn run<S: Served>(signal: &WatchSignal, all: &[Arc<S>], replace: impl Fn(&Arc<S>)) {
     let _ = signal.thread.set(thread::current());
-    let is_stopped = || schedulers.iter().any(|scheduler| scheduler.is_stopped());
-    let mut seen = vec![[LastCheck::default(); 2]; schedulers.len()];
+    let is_stopped = || all.iter().any(|served| served.is_stopped());
+    let mut seen = vec![[LastCheck::default(); 2]; all.len()];
     // Threads that have been replaced, until they end: they may have more reports for the core.
     let mut former: Vec<(Arc<HandlerState>, LastCheck)> = Vec::new();
     let mut idle_looks = 0;
     while !is_stopped() {
         let mut is_served = false;
         let mut anybody_is_kept = false;
-        for (scheduler, [owner, app_poller]) in schedulers.iter().zip(&mut seen) {
-            let [by_owner, by_app_poller] = scheduler.servers();
+        for (served, [owner, app_poller]) in all.iter().zip(&mut seen) {
+            let [by_owner, by_app_poller] = served.servers();
             let findings = [owner.look_at(by_owner.as_ref()), app_poller.look_at(by_app_poller.as_ref())];
-            is_served |= findings != [Finding::Free; 2] || scheduler.is_served();
+            is_served |= findings != [Finding::Free; 2] || served.is_served();
             anybody_is_kept |= findings.contains(&Finding::Kept);
             if findings[1] == Finding::Kept {
-                scheduler.app_poller_is_kept();
+                served.app_poller_is_kept();
             }
             if findings[0] == Finding::Kept {
                 former.extend(by_owner.map(|state| (state, *owner)));
-                replace(scheduler);
+                replace(served);
             }
         }
         // The thread itself has the other reference.
@@ -128,14 +137,14 @@ pub(crate) fn run<C: Pollable>(
             anybody_is_kept |= seen.look_at(Some(state)) == Finding::Kept;
         }
         if anybody_is_kept {
-            // Work that the thread has left undone may be for peers of any scheduler.
-            schedulers.iter().for_each(|scheduler| scheduler.relieve());
+            // Work that the thread has left undone may be for peers of any owner.
+            all.iter().for_each(|served| served.relieve());
         }
         idle_looks = if is_served { 0 } else { idle_looks + 1 };
         if idle_looks < MAX_IDLE_LOOKS {
             thread::park_timeout(LOOK_INTERVAL);
         } else {
-            signal.sleep(|| is_stopped() || schedulers.iter().any(|scheduler| scheduler.is_served()));
+            signal.sleep(|| is_stopped() || all.iter().any(|served| served.is_served()));
             idle_looks = 0;
         }
     }
