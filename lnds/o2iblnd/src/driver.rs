@@ -5,18 +5,21 @@ use crate::decide::admit::LocalNi;
 use crate::decide::stamp::stamp_at;
 use crate::device::OpenOptions;
 use crate::engine::Engine;
-use crate::ni::{NiHandle, NodeSide, O2ibNi};
+use crate::ni::{NiHandle, NodeSide, O2ibNi, try_lock, turn_for_all, wait_for_any};
 use crate::tunables::TUNABLES;
 use lnd_common::ip_interfaces;
+use lnd_common::sync::lock;
+use lnet_core::event::in_handler;
 use lnet_core::lnd::{
-    Driver, DriverConfig, DriverContext, FoundInterface, InterfaceEvents, LndNi, StartError, Upcalls,
+    Driver, DriverConfig, DriverContext, FoundInterface, InterfaceEvents, LndNi, Progress, StartError,
+    Upcalls,
 };
 use lnet_core::topology::Ni;
 use lnet_core::{Clock, Errno, NiTunables, start_error};
 use lnet_settings::Row;
 use lnet_wire::{NetId, NetType, Nid};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The driver of one node. It has a thread for each interface.
@@ -24,6 +27,9 @@ struct O2iblnd {
     config: O2iblndConfig,
     events: Arc<dyn InterfaceEvents>,
     clock: Arc<dyn Clock>,
+    nis: Mutex<Vec<Weak<O2ibNi>>>,
+    /// The lock of the application thread that looks at the devices: one at a time.
+    app_poller: Mutex<()>,
 }
 
 impl DriverConfig for O2iblndConfig {
@@ -31,7 +37,13 @@ impl DriverConfig for O2iblndConfig {
     const TUNABLES: &'static [Row<Self>] = TUNABLES;
 
     fn driver(&self, node: DriverContext) -> Arc<dyn Driver> {
-        Arc::new(O2iblnd { config: self.clone(), events: node.events, clock: node.clock })
+        Arc::new(O2iblnd {
+            config: self.clone(),
+            events: node.events,
+            clock: node.clock,
+            nis: Mutex::default(),
+            app_poller: Mutex::default(),
+        })
     }
 }
 
@@ -98,13 +110,38 @@ impl Driver for O2iblnd {
         let fixed_timeout = (!self.config.timeout.is_zero()).then_some(self.config.timeout);
         let o2ib_ni = O2ibNi::new(ni, self.node_side(upcalls), engine, device, fixed_timeout)
             .map_err(|errno| start_error!(errno, "{nid}: not started ({})", errno.text()))?;
+        let mut nis = lock(&self.nis);
+        nis.retain(|ni| ni.strong_count() > 0);
+        nis.push(Arc::downgrade(&o2ib_ni));
         Ok(Arc::new(NiHandle::new(o2ib_ni, config.numbers(depth))))
+    }
+
+    fn progress(&self, timeout: Duration) -> Progress {
+        let Some(_polling) = try_lock(&self.app_poller) else { return Progress::NotOffered };
+        if in_handler() || self.ni(0).is_none() {
+            return Progress::NotOffered;
+        }
+        let all = || (0..).map_while(|at| self.ni(at));
+        if turn_for_all(all()) {
+            return Progress::Worked;
+        }
+        if timeout.is_zero() {
+            return Progress::Idle;
+        }
+        let nis: Vec<Arc<O2ibNi>> = all().collect();
+        if wait_for_any(&nis, timeout) { Progress::Worked } else { Progress::Idle }
     }
 }
 
 impl O2iblnd {
     fn node_side(&self, upcalls: Arc<dyn Upcalls>) -> NodeSide {
         NodeSide { upcalls, events: Arc::clone(&self.events), clock: Arc::clone(&self.clock) }
+    }
+
+    /// The interface at a place of the list, which is not locked afterwards.
+    fn ni(&self, at: usize) -> Option<Arc<O2ibNi>> {
+        let nis = lock(&self.nis);
+        nis.iter().filter_map(Weak::upgrade).nth(at)
     }
 
     fn timeout(&self, upcalls: &dyn Upcalls) -> Duration {

@@ -297,6 +297,11 @@ pub trait Device: Send {
     /// Appends what has happened to `events`, without waiting.
     fn poll(&mut self, events: &mut Vec<Event>);
 
+    /// Appends what has become of the work of connections that are not armed, as [`Device::poll`] does, but without a system call.
+    fn poll_work(&mut self, events: &mut Vec<Event>) {
+        self.poll(events);
+    }
+
     /// Asks for the descriptors to become readable with the next event; `true` if something may have happened since the last poll.
     fn arm(&mut self) -> bool;
 

@@ -210,7 +210,6 @@ impl VerbsDevice {
     }
 
     fn poll_completions(&mut self, events: &mut Vec<Event>) {
-        self.take_completion_events();
         for conn in &self.busy {
             if let Some(queues) = self.conns.get_mut(conn).and_then(|its| its.queues.as_mut()) {
                 queues.poll(*conn, events);
@@ -309,9 +308,15 @@ impl Device for VerbsDevice {
                 None => {}
             }
         }
+        self.take_completion_events();
         self.poll_completions(events);
         events.append(&mut later);
         self.asynchronous.take(events);
+    }
+
+    fn poll_work(&mut self, events: &mut Vec<Event>) {
+        events.append(&mut self.found);
+        self.poll_completions(events);
     }
 
     fn arm(&mut self) -> bool {

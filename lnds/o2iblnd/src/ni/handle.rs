@@ -1,0 +1,113 @@
+//! An interface as the core sees it.
+
+use super::deliver::Role;
+use super::{Command, Look, Message, O2ibNi};
+use crate::config::conns;
+use crate::conn::RxId;
+use lnd_common::sync::lock;
+use lnet_core::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
+use lnet_core::{Cause, Errno};
+use lnet_log::LogClass;
+use lnet_wire::Nid;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+/// An interface as the core sees it.
+pub(crate) struct NiHandle {
+    ni: Arc<O2ibNi>,
+    numbers: Vec<(&'static str, u32)>,
+}
+
+impl NiHandle {
+    pub(crate) const fn new(ni: Arc<O2ibNi>, numbers: Vec<(&'static str, u32)>) -> Self {
+        Self { ni, numbers }
+    }
+}
+
+impl LndNi for NiHandle {
+    fn open(&self) {
+        if let Err(error) = self.ni.start() {
+            lnet_log::write_line!(
+                LogClass::ThreadFailed,
+                "NI {}: its thread cannot start ({error}); no message arrives",
+                self.ni.nid
+            );
+        }
+    }
+
+    fn send(&self, message: Message) -> SendOutcome {
+        if let Err(Command::Send(message)) = self.ni.push(Command::Send(message)) {
+            return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
+        }
+        self.ni.step();
+        if self.ni.has_outputs() {
+            self.ni.wake();
+        }
+        SendOutcome::Pending
+    }
+
+    fn conns_per_peer(&self) -> Option<u16> {
+        Some(self.ni.conns_per_peer.load(Ordering::Relaxed))
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        self.numbers.clone()
+    }
+
+    fn set_conns_per_peer(&self, connections: u16) {
+        let connections = conns(connections.into());
+        self.ni.conns_per_peer.store(connections, Ordering::Relaxed);
+        _ = self.ni.push(Command::ConnsPerPeer(connections));
+        self.ni.wake();
+    }
+
+    fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
+        _ = self.ni.push(Command::Abort(peer, cause));
+        self.ni.wake();
+    }
+
+    fn incarnation(&self, peer: Nid) -> Option<u64> {
+        lock(&self.ni.state).engine.incarnation(peer)
+    }
+
+    fn shutdown(&self) {
+        self.ni.is_ending.store(true, Ordering::SeqCst);
+        self.ni.wake();
+        let is_own = lock(&self.ni.delivery).is_owner(std::thread::current().id());
+        // An event handler on the interface's own thread ends the interface.
+        if is_own {
+            self.ni.end();
+        }
+        self.ni.threads.join();
+        // Without a thread nobody has done it.
+        self.ni.end();
+    }
+}
+
+/// A message of a peer that waits for a buffer of this node.
+pub(super) struct Deferred {
+    pub(super) ni: Weak<O2ibNi>,
+    pub(super) rx: RxId,
+}
+
+impl DeferredRx for Deferred {
+    fn resume(&self, action: RxAction) {
+        let Some(ni) = self.ni.upgrade() else { return };
+        ni.decide(self.rx, action);
+        // No event handler runs on this thread.
+        ni.wake();
+    }
+
+    fn is_lost(&self) -> bool {
+        self.ni.upgrade().is_none_or(|ni| lock(&ni.state).engine.is_lost(self.rx))
+    }
+
+    fn resume_here(&self, action: RxAction) {
+        let Some(ni) = self.ni.upgrade() else { return };
+        ni.decide(self.rx, action);
+        let mut state = lock(&ni.state);
+        ni.step_with(&mut state, Look::Nowhere);
+        drop(state);
+        ni.deliver(Role::Application);
+    }
+}
