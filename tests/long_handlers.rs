@@ -4,8 +4,10 @@
 use lnet_core::{
     EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
 };
-use lnet_node::{Node, StartConfig};
+use lnet_node::{DriverConfigs, Node, StartConfig};
 use lnet_wire::{Nid, Pid};
+use o2iblnd::O2iblndConfig;
+use o2iblnd::device::model::ModelNet;
 use std::collections::HashMap;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,11 +33,12 @@ struct Rig {
 }
 
 impl Rig {
-    fn start(nodes: u32, settings: &[(&str, &str)]) -> Self {
+    fn start(nodes: u32, kind: Kind) -> Self {
         let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
         let net = NEXT_NET.fetch_add(1, Ordering::Relaxed);
+        let devices = ModelNet::default();
         let start = |n: u32| {
-            let address = format!("tcp(127.0.{}.{n})", 80 + net);
+            let address = format!("{}(127.0.{}.{n})", kind.net, 80 + net);
             let mut variables = HashMap::from([
                 ("LNET_NETWORKS", address.as_str()),
                 ("LNET_ACCEPT", "all"),
@@ -43,9 +46,14 @@ impl Rig {
                 ("LNET_TRANSACTION_TIMEOUT", NEVER),
                 ("SOCKLND_SOCK_TIMEOUT", NEVER),
             ]);
-            variables.extend(settings.iter().copied());
+            variables.extend(kind.settings.iter().copied());
             let config = StartConfig::from_lookup(|name| variables.get(name).map(|it| (*it).to_owned()));
-            Node::start(Pid::LUSTRE, config.unwrap()).unwrap()
+            let mut config = config.unwrap();
+            if kind.net == "o2ib" {
+                let driver = O2iblndConfig { devices: Arc::new(devices.clone()), ..O2iblndConfig::default() };
+                config.drivers = DriverConfigs::none().with(driver);
+            }
+            Node::start(Pid::LUSTRE, config).unwrap()
         };
         let rig = Self { nodes: (1..=nodes).map(start).collect(), memory: Arc::new(vec![7; LARGEST]) };
         for node in &rig.nodes {
@@ -137,14 +145,26 @@ fn channel_of<T>() -> (Mutex<Sender<T>>, Receiver<T>) {
     (Mutex::new(sender), receiver)
 }
 
-/// Kinds of nodes: of this library, and as kernel nodes are, without delivery ACKs for small messages.
-const KINDS: [&[(&str, &str)]; 2] = [&[], &[("SOCKLND_DELIVERY_ACK", "large")]];
+/// A kind of nodes: the driver, and variables.
+#[derive(Clone, Copy)]
+struct Kind {
+    net: &'static str,
+    settings: &'static [(&'static str, &'static str)],
+}
+
+const TCP: Kind = Kind { net: "tcp", settings: &[] };
+/// On a model of devices.
+const O2IB: Kind = Kind { net: "o2ib", settings: &[] };
+/// As kernel nodes are, without delivery ACKs for small messages.
+const KERNEL: Kind = Kind { net: "tcp", settings: &[("SOCKLND_DELIVERY_ACK", "large")] };
+const DRIVERS: [Kind; 2] = [TCP, O2IB];
+const KINDS: [Kind; 3] = [TCP, KERNEL, O2IB];
 
 /// Fails if messages sent by a handler stay with the thread that the handler occupies, or the responses to them do.
 #[test]
 fn a_handler_waits_for_the_events_of_what_it_has_sent() {
-    for settings in KINDS {
-        let rig = Rig::start(2, settings);
+    for kind in KINDS {
+        let rig = Rig::start(2, kind);
         let (sender, peer) = (rig.sender(0), rig.nid(1));
         let (done, is_done) = channel_of();
         let handler = move |event: &Event| {
@@ -167,8 +187,8 @@ fn a_handler_waits_for_the_events_of_what_it_has_sent() {
 /// The same for the event of the handler's own PUT.
 #[test]
 fn the_handler_of_a_send_event_waits_for_another_put() {
-    for settings in KINDS {
-        let rig = Rig::start(2, settings);
+    for kind in KINDS {
+        let rig = Rig::start(2, kind);
         let (sender, peer) = (rig.sender(0), rig.nid(1));
         let (done, is_done) = channel_of();
         let handler = move |event: &Event| {
@@ -191,8 +211,8 @@ fn the_handler_of_a_send_event_waits_for_another_put() {
 /// Fails if the peers of a node wait for a handler that another peer keeps busy; also when an application's thread runs that.
 #[test]
 fn a_handler_that_takes_long_delays_no_other_peer() {
-    for application_polls in [false, true] {
-        let rig = Rig::start(4, &[]);
+    for (kind, application_polls) in DRIVERS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let rig = Rig::start(4, kind);
         let (from_slow, slow) = (channel_of(), rig.nid(1));
         let (others, served) = channel_of();
         let (entered, is_entered) = from_slow;
@@ -239,25 +259,28 @@ fn a_handler_that_takes_long_delays_no_other_peer() {
 #[test]
 fn the_handlers_of_many_peers_take_long_at_the_same_time() {
     const PEERS: usize = 6;
-    let rig = Rig::start(1 + PEERS as u32, &[]);
-    let barrier = Arc::new(Barrier::new(PEERS + 1));
-    let core = rig.nodes[0].core();
-    let all_here = Arc::clone(&barrier);
-    let handler = move |_: &Event| {
-        all_here.wait();
-    };
-    let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
-    for _ in 0..PEERS {
-        let me = core.data_path().me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
-        let (spec, memory) = rig.spec(8, MdOptions::OP_PUT, 1, eq);
-        core.data_path().md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+    for kind in DRIVERS {
+        let rig = Rig::start(1 + PEERS as u32, kind);
+        let barrier = Arc::new(Barrier::new(PEERS + 1));
+        let core = rig.nodes[0].core();
+        let all_here = Arc::clone(&barrier);
+        let handler = move |_: &Event| {
+            all_here.wait();
+        };
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
+        for _ in 0..PEERS {
+            let me =
+                core.data_path().me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+            let (spec, memory) = rig.spec(8, MdOptions::OP_PUT, 1, eq);
+            core.data_path().md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+        }
+        (1..=PEERS).for_each(|peer| rig.put(peer, 0, 8));
+        let (done, is_done) = channel();
+        std::thread::spawn(move || {
+            barrier.wait();
+            done.send(()).unwrap();
+        });
+        is_done.recv_timeout(FOR_EVER).expect("all handlers at the same time");
+        rig.end();
     }
-    (1..=PEERS).for_each(|peer| rig.put(peer, 0, 8));
-    let (done, is_done) = channel();
-    std::thread::spawn(move || {
-        barrier.wait();
-        done.send(()).unwrap();
-    });
-    is_done.recv_timeout(FOR_EVER).expect("all handlers at the same time");
-    rig.end();
 }

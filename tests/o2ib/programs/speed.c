@@ -99,21 +99,36 @@ static void serve(void)
 	}
 }
 
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* The median. */
 static double latency(struct lnet_process_id target, int count)
 {
 	struct lnet_handle_md ping = to_put(small_out, SMALL);
-	double begin;
+	double *times = calloc((size_t)count, sizeof(*times));
 	int i;
 
+	if (times == NULL)
+		must(-ENOMEM, "calloc");
 	take_puts(PONG, small_in, SMALL);
 	/* The first ones connect and discover. */
-	for (i = -10, begin = 0; i < count; i++) {
-		if (i == 0)
-			begin = seconds();
+	for (i = -10; i < count; i++) {
+		double begin = seconds();
+
 		put(ping, LNET_NOACK_REQ, target, PING);
 		wait_for(LNET_EVENT_PUT);
+		if (i >= 0)
+			times[i] = seconds() - begin;
 	}
-	return (seconds() - begin) / count / 2 * 1e6;
+	qsort(times, (size_t)count, sizeof(*times), compare);
+	for (i = 1; i < 10; i++)
+		fprintf(stderr, "%d0 percent: %.0f us\n", i, times[i * count / 10] / 2 * 1e6);
+	return times[count / 2] / 2 * 1e6;
 }
 
 static double bandwidth(struct lnet_process_id target, int count)
