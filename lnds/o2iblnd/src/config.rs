@@ -3,6 +3,7 @@
 use crate::conn::ConnTunables;
 use crate::device::Devices;
 use crate::engine::EngineTunables;
+use crate::memory::OnDemandPaging;
 use lnet_core::NiTunables;
 use lnet_settings::{OutOfRange, Range};
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct O2iblndConfig {
     pub bounce_below: u32,
     /// The registrations of memory that are kept while their MDs exist. Default 512.
     pub fmr_pool_size: u32,
+    /// The use of on-demand paging, where the device has it. Default: for memory that cannot be locked.
+    pub on_demand_paging: OnDemandPaging,
     /// Tunables of the kernel module that mean nothing here: `fmr_flush_trigger`, `fmr_cache`, `map_on_demand`, `ntx`, `ib_mtu`. They are
     /// shown as they are set.
     pub shown: ShownTunables,
@@ -89,6 +92,7 @@ impl O2iblndConfig {
             keepalive: self.keepalive,
             bounce_below: self.bounce_below,
             cached_registrations: self.fmr_pool_size as usize,
+            on_demand_paging: self.on_demand_paging,
         }
     }
 }
@@ -161,6 +165,7 @@ impl Default for O2iblndConfig {
             use_privileged_port: true,
             require_privileged_port: false,
             bounce_below: 16 << 10,
+            on_demand_paging: OnDemandPaging::Fallback,
             fmr_pool_size: 512,
             shown: ShownTunables {
                 fmr_flush_trigger: 384,

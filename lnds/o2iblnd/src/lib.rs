@@ -21,3 +21,4 @@ mod tunables;
 mod verbs;
 
 pub use config::{O2iblndConfig, ShownTunables};
+pub use memory::OnDemandPaging;

@@ -1,8 +1,9 @@
 //! The rows of the driver's tunables.
 
 use crate::config::O2iblndConfig;
+use crate::memory::OnDemandPaging;
 use lnet_settings::ni_ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS};
-use lnet_settings::{MAX_WORD, Row, Spec, Unit, Values, Variable, duration, field};
+use lnet_settings::{MAX_WORD, Row, Spec, Unit, Values, Variable, choice, duration, field};
 
 /// A tunable of this driver.
 const O2IBLND: Spec = Spec { module: "o2iblnd", ..Spec::LNET };
@@ -173,6 +174,20 @@ pub(crate) const TUNABLES: &[Row<O2iblndConfig>] = &[
          memory is registered",
         bounce_below
     ),
+    Row {
+        spec: Spec {
+            name: "on_demand_paging",
+            sentence: "Memory that the device pages in when it accesses it, in place of locked memory, where the device can do that: \
+                       none, what cannot be locked, or all memory of programs",
+            values: Values::Words(&["never", "fallback", "always"]),
+            variables: &[Variable::new("O2IBLND_ON_DEMAND_PAGING")],
+            ..O2IBLND
+        },
+        access: choice!(
+            on_demand_paging,
+            [OnDemandPaging::Never, OnDemandPaging::Fallback, OnDemandPaging::Always]
+        ),
+    },
     row!(
         "fmr_pool_size",
         "O2IBLND_FMR_POOL_SIZE",

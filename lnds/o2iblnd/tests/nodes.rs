@@ -7,6 +7,7 @@ use hosts::{Host, Memory, Pair, address};
 use lnet_core::{EventKind, MdOptions};
 use lnet_dlc::request::{AddLocalNi, LndNumbers, LndTunables, LocalNi, NiTunables};
 use lnet_dlc::{Backend, Request};
+use o2iblnd::OnDemandPaging;
 use o2iblnd::device::model::ModelNet;
 
 #[test]
@@ -120,4 +121,29 @@ fn an_interface_has_the_numbers_that_it_was_added_with() {
     assert_eq!((numbers.get("ntx"), numbers.get("concurrent_sends")), (Some(1024), Some(32)));
     let refused = add(3, 255).unwrap_err();
     assert_eq!(refused.text(), "127.0.0.3@o2ib1: not started (peercredits_hiw 255 is not within 0 to 254)");
+}
+
+/// How programs' memory is registered where no more than 64 KiB may be locked at a time: the setting, whether the device pages on demand,
+/// and whether 1 MiB then moves without a bounce buffer, which needs locked memory too.
+#[test]
+fn memory_that_cannot_be_locked_is_paged_on_demand_where_the_device_and_the_setting_allow_it() {
+    for (paging, device_pages, works) in [
+        (OnDemandPaging::Fallback, true, true),
+        (OnDemandPaging::Always, true, true),
+        (OnDemandPaging::Never, true, false),
+        (OnDemandPaging::Fallback, false, false),
+        (OnDemandPaging::Always, false, false),
+    ] {
+        let pair = Pair::with(|config| config.on_demand_paging = paging);
+        pair.net.limit_pinned(64 << 10, device_pages);
+        let (from, to) = (Memory::pattern(1 << 20, 1, 1), Memory::empty(1 << 20, 1));
+        pair.b.offer(1, &to, MdOptions::OP_PUT);
+        pair.a.put(&pair.b, 1, &from);
+        let end = pair.a.wait_for_end();
+        assert_eq!(end.status.is_ok(), works, "{paging:?} {device_pages}");
+        if works {
+            pair.b.wait_for(EventKind::Put);
+            assert_eq!(to.bytes(), from.bytes());
+        }
+    }
 }

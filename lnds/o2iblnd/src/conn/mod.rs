@@ -20,11 +20,12 @@ use crate::device::{ConnId, Device, PortError, Setup, Slot, WorkId};
 use crate::memory::{Prepared, TransferMemory};
 use crate::proto::{Descriptor, Message, ProtoError, Version};
 use credits::{Cost, Credits};
+use foldhash::HashMap;
 use lnd_common::conn_error::ConnError;
 use lnet_core::{Errno, SendFailure, Time};
 use lnet_wire::{Header, Nid, WireHandle};
 use queue::Queue;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// The bytes that pass a slow network in a microsecond.
@@ -308,7 +309,7 @@ impl<M: crate::message::Outgoing, A: crate::message::Arriving> Conn<M, A> {
             puts: BTreeMap::new(),
             gets: BTreeMap::new(),
             sinks: BTreeMap::new(),
-            asked: HashMap::new(),
+            asked: HashMap::default(),
             undecided: BTreeMap::new(),
             last_cookie: 0,
             last_work: 0,

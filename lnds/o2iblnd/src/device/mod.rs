@@ -65,6 +65,15 @@ pub struct Registration {
     pub rkey: u32,
 }
 
+/// Whether registered memory stays where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paging {
+    /// It is locked in memory, and counts against the limit of locked memory.
+    Pinned,
+    /// The device finds it when it accesses it: [`Limits::on_demand`].
+    OnDemand,
+}
+
 /// An RDMA WRITE: from this process's memory to the peer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
@@ -81,7 +90,7 @@ pub struct Write {
 pub struct Limits {
     /// The pieces of memory of one work request.
     pub pieces: usize,
-    /// Whether memory may be registered that is not in memory yet, or goes away while it is registered.
+    /// Whether memory may be registered with [`Paging::OnDemand`].
     pub on_demand: bool,
 }
 
@@ -289,7 +298,7 @@ pub trait Device: Send {
 
     /// Makes memory known to the device, to be read by it and written by the peer. The memory stays valid until it is
     /// deregistered.
-    fn register(&mut self, range: MemRange) -> Result<Registration, Errno>;
+    fn register(&mut self, range: MemRange, paging: Paging) -> Result<Registration, Errno>;
 
     /// Ends a registration. No work that uses it is posted.
     fn deregister(&mut self, registration: Registration);

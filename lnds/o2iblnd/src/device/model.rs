@@ -4,8 +4,8 @@
 //! buffer, more chains than were asked for. A test cuts links, and makes any call fail.
 
 use super::{
-    ConnId, ConnectError, Device, Devices, Event, Limits, OpenError, OpenOptions, PortError, Registration,
-    Setup, Slot, WorkError, WorkId, Write,
+    ConnId, ConnectError, Device, Devices, Event, Limits, OpenError, OpenOptions, Paging, PortError,
+    Registration, Setup, Slot, WorkError, WorkId, Write,
 };
 use crate::proto::MESSAGE_SIZE;
 use lnd_common::sync::lock;
@@ -37,6 +37,9 @@ struct Net {
     delayed: Vec<Delayed>,
     last_conn: u32,
     last_key: u32,
+    pages_on_demand: bool,
+    /// The most bytes that may be locked by one registration; `None` for any number.
+    longest_pinned: Option<usize>,
     /// The fallible calls until one fails, for each device.
     failing: HashMap<Ipv4Addr, u32>,
 }
@@ -140,6 +143,12 @@ impl ModelNet {
     /// The number of fallible calls of a device.
     pub fn calls(&self, address: Ipv4Addr) -> u64 {
         lock(&self.0).ports.get(&address).map_or(0, |port| port.calls)
+    }
+
+    /// Lets devices page memory on demand, or not; and no registration lock more than `longest` bytes.
+    pub fn limit_pinned(&self, longest: usize, pages_on_demand: bool) {
+        let net = &mut *lock(&self.0);
+        (net.longest_pinned, net.pages_on_demand) = (Some(longest), pages_on_demand);
     }
 
     /// The number of registrations of a device.
@@ -352,7 +361,7 @@ fn padded(bytes: &[u8], len: usize) -> Vec<u8> {
 
 impl Device for ModelDevice {
     fn limits(&self) -> Limits {
-        Limits { pieces: 2, on_demand: false }
+        Limits { pieces: 2, on_demand: lock(&self.net.0).pages_on_demand }
     }
 
     fn listen(&mut self) -> Result<(), Errno> {
@@ -472,9 +481,16 @@ impl Device for ModelDevice {
         net.transmit(self.address, conn, work, writes, message)
     }
 
-    fn register(&mut self, range: MemRange) -> Result<Registration, Errno> {
+    fn register(&mut self, range: MemRange, paging: Paging) -> Result<Registration, Errno> {
         let net = &mut *lock(&self.net.0);
         net.call(self.address)?;
+        let may = match paging {
+            Paging::Pinned => net.longest_pinned.is_none_or(|longest| range.len <= longest),
+            Paging::OnDemand => net.pages_on_demand,
+        };
+        if !may {
+            return Err(Errno::NoMemory);
+        }
         net.last_key += 1;
         let key = net.last_key;
         let port = net.ports.get_mut(&self.address).ok_or(Errno::NoDevice)?;

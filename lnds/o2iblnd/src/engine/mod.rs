@@ -10,14 +10,15 @@ use crate::conn::{Conn, ConnTunables, Context, Counters, Decision, Ended, Orphan
 use crate::decide::admit::LocalNi;
 use crate::decide::refused::Wanted;
 use crate::device::{ConnId, Device, Event};
-use crate::memory::TransferMemory;
+use crate::memory::{OnDemandPaging, TransferMemory};
 use crate::message::{Arriving, Outgoing};
 use crate::proto::{MAX_FRAGMENTS, Version};
+use foldhash::HashMap;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnet_core::{Cause, Errno, Time};
 use lnet_wire::{Body, Nid};
 use peer::Peer;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// The tunables of an interface.
@@ -33,6 +34,7 @@ pub(crate) struct EngineTunables {
     pub(crate) bounce_below: u32,
     /// The registrations that are kept.
     pub(crate) cached_registrations: usize,
+    pub(crate) on_demand_paging: OnDemandPaging,
 }
 
 /// One interface.
@@ -68,10 +70,14 @@ impl<M: Outgoing, A: Arriving> Engine<M, A> {
             local,
             tunables,
             timeout,
-            peers: HashMap::new(),
-            conns: HashMap::new(),
-            orphans: HashMap::new(),
-            memory: TransferMemory::new(tunables.bounce_below, tunables.cached_registrations),
+            peers: HashMap::default(),
+            conns: HashMap::default(),
+            orphans: HashMap::default(),
+            memory: TransferMemory::new(
+                tunables.bounce_below,
+                tunables.cached_registrations,
+                tunables.on_demand_paging,
+            ),
             counters: Counters::default(),
             out: Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! Bounce buffers: registered memory of the driver, for transfers that are short, or whose memory is in pieces.
 
-use crate::device::{Device, Registration, Segment};
+use crate::device::{Device, Paging, Registration, Segment};
 use lnet_core::Errno;
 use lnet_core::memory::MemRange;
 
@@ -50,7 +50,7 @@ impl BouncePool {
         }
         let bytes = vec![0; LENGTHS[class]].into_boxed_slice();
         let range = MemRange { address: bytes.as_ptr() as usize, len: bytes.len() };
-        Ok(Bounce { registration: device.register(range)?, bytes })
+        Ok(Bounce { registration: device.register(range, Paging::Pinned)?, bytes })
     }
 
     /// Takes a buffer back.

@@ -1,8 +1,8 @@
 //! The registrations that are kept while their MDs exist.
 
 use crate::device::Registration;
+use foldhash::HashMap;
 use lnet_core::memory::{MemRange, MemoryOwner};
-use std::collections::HashMap;
 
 /// A registration in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,13 @@ struct Entry {
 
 impl RegistrationCache {
     pub(crate) fn new(most_idle: usize) -> Self {
-        Self { most_idle, entries: HashMap::new(), by_range: HashMap::new(), recent: Vec::new(), next: 0 }
+        Self {
+            most_idle,
+            entries: HashMap::default(),
+            by_range: HashMap::default(),
+            recent: Vec::new(),
+            next: 0,
+        }
     }
 
     /// Begins to use the registration of this range of an MD, if there is one.

@@ -10,10 +10,21 @@ mod cache;
 pub(crate) use bounce::{Bounce, BouncePool};
 pub(crate) use cache::{CachedId, RegistrationCache};
 
-use crate::device::{Device, Registration, Segment};
+use crate::device::{Device, Paging, Registration, Segment};
 use crate::message::one_piece;
 use lnet_core::Errno;
 use lnet_core::memory::{MemRange, MemSlice, MemoryOwner};
+
+/// The use of on-demand paging, where the device has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDemandPaging {
+    /// All memory is locked.
+    Never,
+    /// Memory that cannot be locked is paged.
+    Fallback,
+    /// All memory of users is paged.
+    Always,
+}
 
 /// Memory that a device may use for one transfer. [`TransferMemory::end`] follows when the device does not use it any more.
 #[derive(Debug, Default)]
@@ -49,15 +60,17 @@ pub(crate) struct MemoryCounters {
 pub(crate) struct TransferMemory {
     /// The length of a transfer in bytes below which it goes through a bounce buffer.
     bounce_below: u32,
+    paging: OnDemandPaging,
     bounce: BouncePool,
     cache: RegistrationCache,
     pub(crate) counters: MemoryCounters,
 }
 
 impl TransferMemory {
-    pub(crate) fn new(bounce_below: u32, cached: usize) -> Self {
+    pub(crate) fn new(bounce_below: u32, cached: usize, paging: OnDemandPaging) -> Self {
         Self {
             bounce_below,
+            paging,
             bounce: BouncePool::default(),
             cache: RegistrationCache::new(cached),
             counters: MemoryCounters::default(),
@@ -174,10 +187,21 @@ impl TransferMemory {
     /// Registers memory; gives back what is kept in vain if there is no room for more.
     fn register(&mut self, device: &mut dyn Device, range: MemRange) -> Result<Registration, Errno> {
         self.counters.registrations += 1;
-        device.register(range).or_else(|_| {
-            self.cache.give_up_idle(|registration| device.deregister(registration));
-            device.register(range)
-        })
+        let pages = device.limits().on_demand && self.paging != OnDemandPaging::Never;
+        if pages
+            && self.paging == OnDemandPaging::Always
+            && let Ok(registration) = device.register(range, Paging::OnDemand)
+        {
+            return Ok(registration);
+        }
+        if let Ok(registration) = device.register(range, Paging::Pinned) {
+            return Ok(registration);
+        }
+        self.cache.give_up_idle(|registration| device.deregister(registration));
+        match device.register(range, Paging::Pinned) {
+            Err(_) if pages => device.register(range, Paging::OnDemand),
+            registered => registered,
+        }
     }
 
     fn take_bounce(&mut self, device: &mut dyn Device, len: usize) -> Result<Bounce, Errno> {

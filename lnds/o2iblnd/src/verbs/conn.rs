@@ -35,6 +35,7 @@ pub(super) struct Queues {
     free: Vec<u16>,
     /// The chain in each send buffer.
     works: Vec<WorkId>,
+    completions: Box<[ibv_wc; COMPLETIONS]>,
     pieces: Vec<ibv_sge>,
     requests: Vec<ibv_send_wr>,
     /// The completion events that have not been acknowledged.
@@ -115,6 +116,8 @@ impl Queues {
             receives: setup.receives,
             free: (0..setup.chains).collect(),
             works: vec![WorkId(0); setup.chains.into()],
+            // SAFETY: a completion consists of numbers.
+            completions: Box::new(unsafe { std::mem::zeroed() }),
             pieces: Vec::new(),
             requests: Vec::new(),
             unacknowledged: 0,
@@ -240,17 +243,16 @@ impl Queues {
     pub(super) fn poll(&mut self, conn: ConnId, events: &mut Vec<Event>) -> bool {
         let mut found = false;
         loop {
-            // SAFETY: a completion consists of numbers.
-            let mut completions: [ibv_wc; COMPLETIONS] = unsafe { std::mem::zeroed() };
             // SAFETY: the queue lives as long as this value, and the list has as many places as the call is told.
             let count = unsafe {
                 match (*(*self.cq).context).ops.poll_cq {
-                    Some(poll) => poll(self.cq, COMPLETIONS as i32, completions.as_mut_ptr()),
+                    Some(poll) => poll(self.cq, COMPLETIONS as i32, self.completions.as_mut_ptr()),
                     None => 0,
                 }
             };
-            let count = usize::try_from(count).unwrap_or(0);
-            for completion in &completions[..count] {
+            let count = usize::try_from(count).unwrap_or(0).min(COMPLETIONS);
+            for at in 0..count {
+                let completion = self.completions[at];
                 self.complete(conn, completion, events);
             }
             found |= count > 0;
@@ -260,7 +262,7 @@ impl Queues {
         }
     }
 
-    fn complete(&mut self, conn: ConnId, completion: &ibv_wc, events: &mut Vec<Event>) {
+    fn complete(&mut self, conn: ConnId, completion: ibv_wc, events: &mut Vec<Event>) {
         let is_send = completion.wr_id & SEND != 0;
         let buffer = (completion.wr_id & !SEND) as u16;
         if completion.status != status::SUCCESS {

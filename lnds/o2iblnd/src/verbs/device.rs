@@ -7,12 +7,12 @@ use super::ffi::{cm_event, ibv_cq};
 use super::library::Functions;
 use super::rdma::Protection;
 use crate::device::{
-    ConnId, ConnectError, Device, Event, Limits, OpenOptions, PortError, Registration, Setup, Slot, WorkId,
-    Write,
+    ConnId, ConnectError, Device, Event, Limits, OpenOptions, Paging, PortError, Registration, Setup, Slot,
+    WorkId, Write,
 };
+use foldhash::HashMap;
 use lnet_core::Errno;
 use lnet_core::memory::MemRange;
-use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::ptr::null_mut;
@@ -79,7 +79,7 @@ impl VerbsDevice {
         Self {
             functions,
             options,
-            conns: HashMap::new(),
+            conns: HashMap::default(),
             listener,
             protection,
             asynchronous,
@@ -220,7 +220,7 @@ impl VerbsDevice {
 
 impl Device for VerbsDevice {
     fn limits(&self) -> Limits {
-        Limits { pieces: self.protection.pieces, on_demand: false }
+        Limits { pieces: self.protection.pieces, on_demand: self.protection.on_demand }
     }
 
     fn listen(&mut self) -> Result<(), Errno> {
@@ -288,8 +288,8 @@ impl Device for VerbsDevice {
         queues.ok_or(Errno::NotConnected)?.post_send(conn, work, writes, message)
     }
 
-    fn register(&mut self, range: MemRange) -> Result<Registration, Errno> {
-        self.protection.register(range)
+    fn register(&mut self, range: MemRange, paging: Paging) -> Result<Registration, Errno> {
+        self.protection.register(range, paging)
     }
 
     fn deregister(&mut self, registration: Registration) {

@@ -15,6 +15,25 @@ pub(super) struct ibv_context {
     pub(super) ops: ibv_context_ops,
     pub(super) cmd_fd: c_int,
     pub(super) async_fd: c_int,
+    num_comp_vectors: c_int,
+    mutex: libc::pthread_mutex_t,
+    pub(super) abi_compat: *mut c_void,
+}
+
+/// The mark of a context that is the last member of a [`verbs_context`].
+pub(super) const ABI_IS_EXTENDED: usize = usize::MAX;
+
+/// A context with functions that were added later, from the one that is used here on.
+#[repr(C)]
+pub(super) struct verbs_context {
+    pub(super) query_device_ex: Option<
+        unsafe extern "C" fn(*mut ibv_context, *const c_void, *mut ibv_device_attr_ex, usize) -> c_int,
+    >,
+    after_query_device_ex: [Unused; 10],
+    placeholder: u64,
+    /// The size of what the provider has of the structure.
+    pub(super) sz: usize,
+    pub(super) context: ibv_context,
 }
 
 type Unused = *const c_void;
@@ -159,6 +178,15 @@ pub(super) struct ibv_device_attr {
 }
 
 #[repr(C)]
+pub(super) struct ibv_device_attr_ex {
+    orig_attr: ibv_device_attr,
+    comp_mask: u32,
+    pub(super) odp_general_caps: u64,
+    pub(super) odp_rc_caps: u32,
+    rest: [u32; 37],
+}
+
+#[repr(C)]
 pub(super) struct ibv_port_attr {
     pub(super) state: c_int,
     max_mtu: c_int,
@@ -278,6 +306,10 @@ pub(super) const IBV_QPT_RC: c_int = 2;
 pub(super) const IBV_PORT_ACTIVE: c_int = 4;
 pub(super) const IBV_ACCESS_LOCAL_WRITE: c_int = 1;
 pub(super) const IBV_ACCESS_REMOTE_WRITE: c_int = 2;
+pub(super) const IBV_ACCESS_ON_DEMAND: c_int = 1 << 6;
+pub(super) const IBV_ODP_SUPPORT: u64 = 1;
+pub(super) const IBV_ODP_SUPPORT_SEND: u32 = 1;
+pub(super) const IBV_ODP_SUPPORT_WRITE: u32 = 1 << 2;
 pub(super) const RDMA_PS_TCP: c_int = 0x0106;
 pub(super) const RDMA_OPTION_ID: c_int = 0;
 pub(super) const RDMA_OPTION_ID_REUSEADDR: c_int = 1;

@@ -2,15 +2,18 @@
 
 use super::cm::set_nonblocking;
 use super::ffi::{
-    IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, ibv_comp_channel, ibv_context, ibv_device_attr, ibv_mr,
-    ibv_pd,
+    ABI_IS_EXTENDED, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_ON_DEMAND, IBV_ACCESS_REMOTE_WRITE, IBV_ODP_SUPPORT,
+    IBV_ODP_SUPPORT_SEND, IBV_ODP_SUPPORT_WRITE, ibv_comp_channel, ibv_context, ibv_device_attr,
+    ibv_device_attr_ex, ibv_mr, ibv_pd, verbs_context,
 };
 use super::library::Functions;
-use crate::device::{OpenError, Registration};
+use crate::device::{OpenError, Paging, Registration};
+use foldhash::HashMap;
 use lnet_core::Errno;
 use lnet_core::memory::MemRange;
-use std::collections::HashMap;
+use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
+use std::ptr::null;
 
 /// The pieces of a work request that are asked for, if the device takes as many.
 const MOST_PIECES: usize = 32;
@@ -25,6 +28,8 @@ pub(super) struct Protection {
     pub(super) max_work_requests: u32,
     /// The pieces of memory of a work request.
     pub(super) pieces: usize,
+    /// Whether work requests of RC connections may use memory that is paged on demand.
+    pub(super) on_demand: bool,
     memory: HashMap<u64, *mut ibv_mr>,
     last_memory: u64,
 }
@@ -59,7 +64,8 @@ impl Protection {
             channel,
             max_work_requests: attributes.max_qp_wr.max(1) as u32,
             pieces: (attributes.max_sge.max(1) as usize).min(MOST_PIECES),
-            memory: HashMap::new(),
+            on_demand: pages_on_demand(context),
+            memory: HashMap::default(),
             last_memory: 0,
         };
         set_nonblocking(protection.fd()).map_err(|errno| OpenError::Call { call: "fcntl", errno })?;
@@ -72,8 +78,12 @@ impl Protection {
         unsafe { BorrowedFd::borrow_raw((*self.channel).fd) }
     }
 
-    pub(super) fn register(&mut self, range: MemRange) -> Result<Registration, Errno> {
-        let access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    pub(super) fn register(&mut self, range: MemRange, paging: Paging) -> Result<Registration, Errno> {
+        let paging = match paging {
+            Paging::Pinned => 0,
+            Paging::OnDemand => IBV_ACCESS_ON_DEMAND,
+        };
+        let access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | paging;
         let address = range.address as *mut libc::c_void;
         // SAFETY: the domain lives as long as this value. The caller keeps the memory valid until it ends the registration; the
         // call does not access it.
@@ -108,6 +118,28 @@ impl Drop for Protection {
             (self.functions.ibv_dealloc_pd)(self.domain);
         }
     }
+}
+
+/// Whether the device pages memory on demand for all that RC connections do here.
+fn pages_on_demand(context: *mut ibv_context) -> bool {
+    // SAFETY: attributes consist of numbers.
+    let mut attributes: ibv_device_attr_ex = unsafe { std::mem::zeroed() };
+    // SAFETY: the context is that of an open device. A context with the mark is the last member of a `verbs_context`, whose size
+    // tells whether it has the function; the call fills as much as there is room for.
+    let result = unsafe {
+        if (*context).abi_compat as usize != ABI_IS_EXTENDED {
+            return false;
+        }
+        let whole = context.byte_sub(offset_of!(verbs_context, context)).cast::<verbs_context>();
+        match (*whole).query_device_ex {
+            Some(query) if (*whole).sz >= size_of::<verbs_context>() => {
+                query(context, null(), &mut attributes, size_of::<ibv_device_attr_ex>())
+            }
+            _ => return false,
+        }
+    };
+    let all = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE;
+    result == 0 && attributes.odp_general_caps & IBV_ODP_SUPPORT != 0 && attributes.odp_rc_caps & all == all
 }
 
 /// The error of a function that has just failed.

@@ -5,6 +5,7 @@ use super::rig::{Policy, Rig, TIMEOUT, get_of};
 use crate::conn::{ConnTunables, Ended, ViolationOf};
 use crate::device::WorkError;
 use crate::engine::EngineTunables;
+use crate::memory::OnDemandPaging;
 use lnet_core::{Delivery, SendFailure};
 use lnet_wire::Body;
 use proptest::prelude::*;
@@ -86,6 +87,7 @@ prop_compose! {
         high_water in 0_u16..10, concurrent_sends in 0_u16..20, pieces in 1_usize..3, checksum: bool,
         conns_per_peer in 1_u16..4, keepalive in 0_u64..20, bounce_below in prop::sample::select(vec![0, 8192, 1 << 20]),
         cached_registrations in 0_usize..4,
+        on_demand_paging in prop::sample::select(vec![OnDemandPaging::Never, OnDemandPaging::Fallback, OnDemandPaging::Always]),
     ) -> EngineTunables {
         EngineTunables {
             conn: ConnTunables { high_water, concurrent_sends, pieces, checksum },
@@ -94,6 +96,7 @@ prop_compose! {
             keepalive: Duration::from_secs(keepalive),
             bounce_below,
             cached_registrations,
+            on_demand_paging,
         }
     }
 }

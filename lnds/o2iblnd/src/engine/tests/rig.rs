@@ -7,6 +7,7 @@ use crate::decide::admit::LocalNi;
 use crate::decide::stamp::stamp_at;
 use crate::device::model::{ModelDevice, ModelNet};
 use crate::device::{Device, Event};
+use crate::memory::OnDemandPaging;
 use crate::message::Arriving;
 use lnet_core::{Errno, SendFailure, Time};
 use lnet_wire::nid::Address;
@@ -93,6 +94,7 @@ pub(crate) fn tunables() -> EngineTunables {
         keepalive: KEEPALIVE,
         bounce_below: 8192,
         cached_registrations: 64,
+        on_demand_paging: OnDemandPaging::Fallback,
     }
 }
 

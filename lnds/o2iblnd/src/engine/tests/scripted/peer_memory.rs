@@ -1,7 +1,7 @@
 //! Memory of the peer that its device knows.
 
 use crate::device::model::ModelDevice;
-use crate::device::{Device, Registration, Segment, Write};
+use crate::device::{Device, Paging, Registration, Segment, Write};
 use crate::proto::{Descriptor, Fragment, Fragments};
 use lnet_core::memory::MemRange;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ impl PeerMemory {
     pub(super) fn new(bytes: Vec<u8>, device: &mut ModelDevice) -> Self {
         let bytes: Rc<[u8]> = bytes.into();
         let range = MemRange { address: bytes.as_ptr() as usize, len: bytes.len() };
-        Self { registration: device.register(range).unwrap(), bytes }
+        Self { registration: device.register(range, Paging::Pinned).unwrap(), bytes }
     }
 
     /// A part of the memory, as the engine may write to it.
