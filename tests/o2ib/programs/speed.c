@@ -2,7 +2,8 @@
 /* Measures PUTs between two nodes, in the units of perftest.
  *   speed              the other node: serves until it is killed
  *   speed lat NID N    N round trips of 8 bytes; prints the microseconds of one way, as ib_send_lat does
- *   speed bw NID N     N PUTs of 1 MiB, each acknowledged, 8 at a time; prints MiB in a second, as ib_write_bw does */
+ *   speed bw NID N     N PUTs of 1 MiB, each acknowledged, 8 at a time; prints MiB in a second, as ib_write_bw does
+ *   speed fresh NID N LENGTH   N PUTs one after the other, each acknowledged, from an MD of its own; prints the microseconds of each */
 #include <lnet/api.h>
 #include <lnet/lnet.h>
 
@@ -126,8 +127,6 @@ static double latency(struct lnet_process_id target, int count)
 			times[i] = seconds() - begin;
 	}
 	qsort(times, (size_t)count, sizeof(*times), compare);
-	for (i = 1; i < 10; i++)
-		fprintf(stderr, "%d0 percent: %.0f us\n", i, times[i * count / 10] / 2 * 1e6);
 	return times[count / 2] / 2 * 1e6;
 }
 
@@ -149,6 +148,23 @@ static double bandwidth(struct lnet_process_id target, int count)
 	return count / (seconds() - begin);
 }
 
+static double fresh(struct lnet_process_id target, int count, unsigned int length)
+{
+	double begin = 0;
+	int i;
+
+	for (i = -5; i < count; i++) {
+		struct lnet_handle_md md;
+
+		if (i == 0)
+			begin = seconds();
+		must(LNetMDBind(md_of(large, length, 2, 0), LNET_UNLINK, &md), "LNetMDBind");
+		put(md, LNET_ACK_REQ, target, BULK);
+		wait_for(LNET_EVENT_ACK);
+	}
+	return (seconds() - begin) / count * 1e6;
+}
+
 int main(int argc, char **argv)
 {
 	struct lnet_process_id target;
@@ -159,7 +175,12 @@ int main(int argc, char **argv)
 		serve();
 	target.nid = libcfs_str2nid(argv[2]);
 	target.pid = LNET_PID_LUSTRE;
-	printf("%.1f\n", strcmp(argv[1], "lat") == 0 ? latency(target, atoi(argv[3])) : bandwidth(target, atoi(argv[3])));
+	if (strcmp(argv[1], "lat") == 0)
+		printf("%.1f\n", latency(target, atoi(argv[3])));
+	else if (strcmp(argv[1], "fresh") == 0 && argc > 4)
+		printf("%.1f\n", fresh(target, atoi(argv[3]), (unsigned int)atoi(argv[4])));
+	else
+		printf("%.1f\n", bandwidth(target, atoi(argv[3])));
 	LNetNIFini();
 	return 0;
 }
