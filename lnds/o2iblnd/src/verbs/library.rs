@@ -80,10 +80,15 @@ functions! {
     }
 }
 
-/// The functions of the libraries, which are loaded once for the process.
+/// The functions of the libraries. They are loaded once for the process; libraries that were missing are looked for again, as they may
+/// have been installed since.
 pub(super) fn functions() -> Result<&'static Functions, OpenError> {
-    static FUNCTIONS: OnceLock<Result<Functions, OpenError>> = OnceLock::new();
-    FUNCTIONS.get_or_init(Functions::load).as_ref().map_err(Clone::clone)
+    static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+    if let Some(functions) = FUNCTIONS.get() {
+        return Ok(functions);
+    }
+    let loaded = Functions::load()?;
+    Ok(FUNCTIONS.get_or_init(|| loaded))
 }
 
 fn load(library: &str) -> Result<(&'static str, Library), OpenError> {
