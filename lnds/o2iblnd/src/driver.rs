@@ -3,7 +3,7 @@
 use crate::config::O2iblndConfig;
 use crate::decide::admit::LocalNi;
 use crate::decide::stamp::stamp_at;
-use crate::device::OpenOptions;
+use crate::device::{OpenError, OpenOptions};
 use crate::engine::Engine;
 use crate::ni::{NiHandle, NodeSide, O2ibNi, try_lock, turn_for_all, wait_for_any};
 use crate::tunables::TUNABLES;
@@ -94,12 +94,8 @@ impl Driver for O2iblnd {
             .open(&name, options)
             .map_err(|error| start_error!(error.errno(), "{nid}: not started ({error})"))?;
         device.listen().map_err(|errno| {
-            start_error!(
-                errno,
-                "{nid}: cannot listen on service {} ({}); another program, perhaps a kernel LNet node, has it",
-                self.config.service,
-                errno.text()
-            )
+            let error = OpenError::service(self.config.service, address, errno);
+            start_error!(errno, "{nid}: not started ({error})")
         })?;
         let local = LocalNi { nid, stamp: new_stamp(), depth };
         let mut tunables = config.engine(device.limits().pieces);

@@ -13,6 +13,9 @@ use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+/// The first port, and service number, that every process may have.
+pub(crate) const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
+
 /// A connection of a device: an RC queue pair with its connection manager's identifier. A number is not used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u32);
@@ -371,6 +374,24 @@ pub enum OpenError {
         "this machine has no RDMA device; load its driver, or for RoCE over any Ethernet: rdma link add rxe0 type rxe netdev {0}"
     )]
     NoDevice(String),
+    /// The machine has RDMA devices, and none of them has a character device here.
+    #[error(
+        "the RDMA devices of this machine ({devices}) have no /dev/infiniband/uverbs* here; load the module ib_uverbs, or add these \
+         devices to the container"
+    )]
+    NoUverbs {
+        /// The names of the devices.
+        devices: String,
+    },
+    /// The machine has RDMA devices, and libibverbs has no provider for any of them.
+    #[error(
+        "libibverbs has no provider for the RDMA devices of this machine ({devices}); install the package ibverbs-providers or \
+         rdma-core, and start this program again"
+    )]
+    NoProvider {
+        /// The names of the devices.
+        devices: String,
+    },
     /// No RDMA device has the address.
     #[error("no RDMA device has its address {address} ({} RDMA devices have others)", .devices)]
     NotItsAddress {
@@ -381,7 +402,8 @@ pub enum OpenError {
     },
     /// The process may not use RDMA devices.
     #[error(
-        "this process may not use RDMA devices ({0}); it needs /dev/infiniband/rdma_cm and /dev/infiniband/uverbs*"
+        "this process cannot use RDMA devices ({0}); it needs /dev/infiniband/rdma_cm (module rdma_ucm) and \
+         /dev/infiniband/uverbs* (module ib_uverbs), readable and writable"
     )]
     NotPermitted(String),
     /// The port is down.
@@ -414,6 +436,15 @@ pub enum OpenError {
         /// The error.
         errno: Errno,
     },
+    /// The service has a number that only privileged processes may have.
+    #[error(
+        "this process may not listen on service {service}: numbers below 1024 need CAP_NET_BIND_SERVICE; O2IBLND_SERVICE, on all nodes \
+         the same, is another number"
+    )]
+    ServicePrivileged {
+        /// The service number.
+        service: u16,
+    },
     /// A call of the device failed.
     #[error("{call} failed ({})", .errno.text())]
     Call {
@@ -425,14 +456,24 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// The error for a service that cannot be bound to or listened on.
+    pub(crate) const fn service(service: u16, address: Ipv4Addr, errno: Errno) -> Self {
+        match errno {
+            Errno::Access if service < FIRST_UNPRIVILEGED_PORT => Self::ServicePrivileged { service },
+            errno => Self::ServiceInUse { service, address, errno },
+        }
+    }
+
     /// The error number for callers.
     pub const fn errno(&self) -> Errno {
         match self {
             Self::NoLibrary { .. }
             | Self::NoFunction { .. }
             | Self::NoDevice(_)
+            | Self::NoUverbs { .. }
+            | Self::NoProvider { .. }
             | Self::NotItsAddress { .. } => Errno::NoDevice,
-            Self::NotPermitted(_) => Errno::Access,
+            Self::NotPermitted(_) | Self::ServicePrivileged { .. } => Errno::Access,
             Self::PortDown { .. } => Errno::NetworkDown,
             Self::LockedMemory { .. } => Errno::NoMemory,
             Self::ServiceInUse { errno, .. } | Self::Call { errno, .. } => *errno,

@@ -6,6 +6,7 @@ use super::ffi::{
 };
 use super::library::Functions;
 use super::rdma::last_errno;
+use super::unavailable;
 use crate::device::{ConnId, OpenError};
 use libc::{c_int, c_void, in_addr, sockaddr_in};
 use lnet_core::Errno;
@@ -44,8 +45,7 @@ impl Channel {
         // SAFETY: the call has no arguments.
         let channel = unsafe { (functions.rdma_create_event_channel)() };
         if channel.is_null() {
-            let error = std::io::Error::last_os_error();
-            return Err(OpenError::NotPermitted(error.to_string()));
+            return Err(unavailable::no_connection_manager(last_errno()));
         }
         let channel = Self { functions, channel };
         set_nonblocking(channel.fd()).map_err(|errno| OpenError::Call { call: "fcntl", errno })?;

@@ -7,8 +7,8 @@ use super::ffi::{cm_event, ibv_cq};
 use super::library::Functions;
 use super::rdma::Protection;
 use crate::device::{
-    ConnId, ConnectError, Device, Event, Limits, OpenOptions, Paging, PortError, Registration, Setup, Slot,
-    WorkId, Write,
+    ConnId, ConnectError, Device, Event, FIRST_UNPRIVILEGED_PORT, Limits, OpenOptions, Paging, PortError,
+    Registration, Setup, Slot, WorkId, Write,
 };
 use foldhash::HashMap;
 use lnet_core::Errno;
@@ -17,8 +17,6 @@ use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::ptr::null_mut;
 
-/// The ports from which only privileged processes connect.
-const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 /// The time of one try to resolve an address or route. It is short: the system may miss the response, and does not ask again.
 const RESOLVE_MILLIS: i32 = 500;
 /// The completion events of a connection that are acknowledged at a time.

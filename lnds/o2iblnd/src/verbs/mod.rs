@@ -12,6 +12,7 @@ mod ffi;
 mod library;
 mod locked_memory;
 mod rdma;
+mod unavailable;
 
 use crate::device::{ConnId, Device, Devices, OpenError, OpenOptions};
 use asynchronous::AsyncEvents;
@@ -31,7 +32,7 @@ impl Devices for MachineDevices {
         let functions = functions()?;
         let devices = count(functions);
         if devices == 0 {
-            return Err(OpenError::NoDevice(interface.to_owned()));
+            return Err(unavailable::no_device(interface));
         }
         locked_memory::check(options.depth)?;
         allow_fork(functions);
@@ -39,14 +40,14 @@ impl Devices for MachineDevices {
         let listener = channel.id(ConnId(0)).map_err(|_| rdma::failed("rdma_create_id"))?;
         let (address, service) = (options.address, options.service);
         listener.bind(address, service).map_err(|errno| match errno {
-            Errno::NoDevice | Errno::AddressNotAvailable => OpenError::NotItsAddress { address, devices },
-            errno => OpenError::ServiceInUse { service, address, errno },
+            Errno::NoDevice | Errno::AddressNotAvailable => unavailable::not_its_address(address, devices),
+            errno => OpenError::service(service, address, errno),
         })?;
         // SAFETY: the identifier lives; it has a device if its address is that of one.
         let (context, port, gid) =
             unsafe { ((*listener.id).verbs, (*listener.id).port_num, (*listener.id).route.sgid) };
         if context.is_null() {
-            return Err(OpenError::NotItsAddress { address, devices });
+            return Err(unavailable::not_its_address(address, devices));
         }
         let asynchronous = AsyncEvents::new(functions, context, port, gid)?;
         let protection = Protection::new(functions, context)?;
