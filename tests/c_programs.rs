@@ -8,12 +8,18 @@
 mod exported;
 
 use exported::exported;
+use lnet_dlc::runtime_dir::RuntimeDir;
+use lnet_node::{ControlConfig, ControlServer, DriverConfigs, Node, SharedBackend, StartConfig};
+use lnet_wire::Pid;
+use o2iblnd::O2iblndConfig;
+use o2iblnd::device::model::ModelNet;
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
 /// Defines the tests that run programs under valgrind and under the address sanitizer: one test for each program and tool, so
@@ -156,6 +162,20 @@ fn yaml_trees_are_made_read_printed_and_freed() {
 #[test]
 fn every_dlc_call_acts_on_the_node_of_its_process() {
     run("dlc", &[], &[]);
+}
+
+/// Fails if a number that a program gives for an o2ib interface does not reach the driver, or is shown as another one.
+#[test]
+fn numbers_of_o2ib_interfaces_go_from_c_to_the_driver_and_back() {
+    let mut config = StartConfig::default();
+    let driver = O2iblndConfig { devices: Arc::new(ModelNet::default()), ..O2iblndConfig::default() };
+    config.drivers = DriverConfigs::none().with(driver);
+    let node = Node::start(Pid::LUSTRE, config).unwrap();
+    let sockets = tempfile::tempdir().unwrap();
+    let control = ControlConfig::new(RuntimeDir::at(sockets.path()), "o2ib".parse().unwrap());
+    let _server = ControlServer::start(control, Arc::clone(&node) as SharedBackend).unwrap();
+    run_in(sockets.path(), "o2ib_tunables", &[], &[]);
+    node.shutdown();
 }
 
 /// Fails if a call of the design document acts on rules of another kind, or if bytes that are no rule are taken for one.
@@ -390,6 +410,12 @@ fn under_the_sanitizer(program: &str) {
 
 /// Compiles `c-tests/PROGRAM.c` and runs it, with `wrapper` before it.
 fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
+    // The directory is not that of this machine's nodes, and its path is short enough for a socket.
+    run_in(tempfile::tempdir().unwrap().path(), program, flags, wrapper);
+}
+
+/// Does so where the sockets of nodes are in this directory.
+fn run_in(sockets: &Path, program: &str, flags: &[&str], wrapper: &[&str]) {
     if !installed("gcc") {
         test_support::skip("no gcc");
         return;
@@ -432,9 +458,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
             command.env_remove(name);
         }
     }
-    // The directory is not that of this machine's nodes, and its path is short enough for a socket.
-    let sockets = tempfile::tempdir().unwrap();
-    command.env("LNET_RUNTIME_DIR", sockets.path());
+    command.env("LNET_RUNTIME_DIR", sockets);
     succeeded(&command.output().unwrap(), &format!("{} {program}", wrapper.join(" ")));
 }
 

@@ -1,14 +1,12 @@
 //! Tunables in trees: the functions of `liblnd.h` for programs that show and read tunables themselves.
 
-use super::types::{
-    lnet_ioctl_config_lnd_cmn_tunables, lnet_ioctl_config_o2iblnd_tunables, lnet_lnd_tunables,
-};
+use super::tunables::O2IB;
+use super::types::{lnet_ioctl_config_lnd_cmn_tunables, lnet_lnd_tunables};
 use crate::cyaml::create::_cYAML_create_number;
 use crate::cyaml::node::{self, NUMBER, Node, OBJECT, YamlNode};
 use crate::entry::{InString, helper};
 use crate::types::__u32;
 use lnet_dlc::ReturnCode;
-use lnet_dlc::request::LndNumbers;
 use lnet_wire::{NetId, NetType};
 use std::ffi::{CStr, c_int};
 
@@ -50,7 +48,9 @@ pub unsafe extern "C" fn _lustre_ni_show_tunables(
         let (sock, rdma) = unsafe { ((*lnd).lnd_tun_u.lnd_sock, (*lnd).lnd_tun_u.lnd_o2ib) };
         match kind(net_type) {
             Some(NetType::TCP) => add(lnd_tunables, &[(c"conns_per_peer", sock.lnd_conns_per_peer.into())]),
-            Some(NetType::O2IB) => add(lnd_tunables, &o2ib(&rdma).map(|(key, value)| (key, value.into()))),
+            Some(NetType::O2IB) => {
+                add(lnd_tunables, &O2IB.each_ref().map(|field| (field.name, (field.value)(&rdma).into())))
+            }
             _ => 0,
         }
     })
@@ -76,53 +76,23 @@ pub unsafe extern "C" fn _lustre_yaml_extract_lnd_tunables(
                 .find(|child| child.kind() == NUMBER && child.key() == Some(key.to_bytes()))
                 .map(|child| child.with(|child| child.cy_valueint))
         };
-        let word = |key| u32::try_from(read(key).unwrap_or(0)).unwrap_or(0);
-        let half = |key, missing| u16::try_from(read(key).unwrap_or(missing)).unwrap_or(0);
-        let connections = half(c"conns_per_peer", 1);
+        let connections = u16::try_from(read(c"conns_per_peer").unwrap_or(1)).unwrap_or(0);
         // SAFETY: checked for NULL; a union of the program's, which the call may write, of which every view is made of plain numbers.
         unsafe {
             match kind(net_type) {
                 Some(NetType::TCP) => (*lnd).lnd_tun_u.lnd_sock.lnd_conns_per_peer = connections,
                 Some(NetType::O2IB) => {
-                    let lnd = &mut (*lnd).lnd_tun_u.lnd_o2ib;
-                    lnd.lnd_peercredits_hiw = word(c"peercredits_hiw");
-                    lnd.lnd_map_on_demand = word(c"map_on_demand");
-                    lnd.lnd_concurrent_sends = word(c"concurrent_sends");
-                    lnd.lnd_fmr_pool_size = word(c"fmr_pool_size");
-                    lnd.lnd_fmr_flush_trigger = word(c"fmr_flush_trigger");
-                    lnd.lnd_fmr_cache = word(c"fmr_cache");
-                    lnd.lnd_ntx = half(c"ntx", 0);
-                    lnd.lnd_conns_per_peer = connections;
+                    let rdma = &mut (*lnd).lnd_tun_u.lnd_o2ib;
+                    for field in &O2IB {
+                        let value = read(field.name).and_then(|value| u32::try_from(value).ok());
+                        (field.set)(rdma, value.unwrap_or(0));
+                    }
+                    rdma.lnd_conns_per_peer = connections;
                 }
                 _ => {}
             }
         }
     });
-}
-
-/// The tunables that `lnetctl` shows for InfiniBand, in its order.
-fn o2ib(lnd: &lnet_ioctl_config_o2iblnd_tunables) -> [(&'static CStr, u32); 8] {
-    [
-        (c"peercredits_hiw", lnd.lnd_peercredits_hiw),
-        (c"map_on_demand", lnd.lnd_map_on_demand),
-        (c"concurrent_sends", lnd.lnd_concurrent_sends),
-        (c"fmr_pool_size", lnd.lnd_fmr_pool_size),
-        (c"fmr_flush_trigger", lnd.lnd_fmr_flush_trigger),
-        (c"fmr_cache", lnd.lnd_fmr_cache),
-        (c"ntx", lnd.lnd_ntx.into()),
-        (c"conns_per_peer", lnd.lnd_conns_per_peer.into()),
-    ]
-}
-
-/// The numbers that a program gives for InfiniBand; 0 and -1 are the driver's.
-pub(super) fn numbers(lnd: &lnet_ioctl_config_o2iblnd_tunables) -> LndNumbers {
-    let given = |value: u32| value != 0 && i32::try_from(value).is_ok();
-    let all = o2ib(lnd);
-    LndNumbers::new(
-        all.iter()
-            .filter(|(_, value)| given(*value))
-            .filter_map(|(key, value)| Some((key.to_str().ok()?, *value))),
-    )
 }
 
 /// The type of a net, which is given as a type or as a net.

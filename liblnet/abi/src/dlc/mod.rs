@@ -16,6 +16,7 @@ pub mod route;
 pub mod routing;
 pub mod selection;
 pub mod stats;
+pub(crate) mod tunables;
 pub mod types;
 pub mod udsp_marshal;
 pub mod yaml;

@@ -1,16 +1,14 @@
 //! Functions for interfaces of this node.
 
 use super::types::{lnet_dlc_network_descr, lnet_ioctl_config_lnd_tunables};
-use super::{OnFailure, call, descr, liblnd, show, text};
+use super::{OnFailure, call, descr, show, text, tunables};
 use crate::cyaml::convert::TreeOut;
 use crate::entry::{InString, helper};
 use crate::types::{__u64, Flag, cfs_expr_list};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::ops::net::{self, NetConfig};
-use lnet_dlc::ranges::OutOfRange;
-use lnet_dlc::request::{LndNumbers, LndTunables, NiTunables};
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
-use lnet_wire::{NetId, NetType};
+use lnet_wire::NetId;
 use std::ffi::{c_int, c_long};
 use std::num::NonZeroUsize;
 
@@ -37,12 +35,13 @@ pub unsafe extern "C" fn _lustre_lnet_config_ni(
     // SAFETY: NULL or a descriptor of the program's, whose interfaces are `malloc`'s and the call's to free.
     let (net, interfaces) = unsafe { descr::take(nw_descr) };
     // SAFETY: NULL or a structure of the program's, unchanged during the call.
-    let tunables = unsafe { tunables.as_ref() };
+    let asked = unsafe { tunables.as_ref() };
     // SAFETY: NULL or an expression of the program's, unchanged during the call.
     let cpts = unsafe { descr::cpts(global_cpts) };
     call("lustre_lnet_config_ni", err_rc, |node, report| {
         let ip2net = text(ip2net);
-        let lnd = match lnd_tunables(net.as_deref(), tunables, cpp) {
+        let kind = net.as_deref().and_then(|net| net.parse().ok()).map(NetId::kind);
+        let lnd = match tunables::of_driver(kind, asked, cpp) {
             Ok(lnd) => lnd,
             Err(error) => return report.end(Operation::Add, "net", seq_no, ReturnCode::BAD_PARAM, error),
         };
@@ -50,7 +49,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_ni(
             net: net.as_deref(),
             interfaces,
             ip2net: ip2net.as_deref(),
-            tunables: ni_tunables(tunables),
+            tunables: tunables::of_every_driver(asked),
             lnd,
             cpts,
         };
@@ -181,42 +180,4 @@ pub(super) fn one_or_all<'a>(
             "no NID, and not for all",
         )),
     }
-}
-
-/// The tunables that every driver has, from C's structure: 0 and negative numbers stand for the default.
-fn ni_tunables(tunables: Option<&lnet_ioctl_config_lnd_tunables>) -> NiTunables {
-    let Some(tunables) = tunables else { return NiTunables::default() };
-    let common = tunables.lt_cmn;
-    let set = |value: i32| u32::try_from(value).ok().filter(|value| *value > 0);
-    NiTunables {
-        peer_timeout: set(common.lct_peer_timeout),
-        peer_credits: set(common.lct_peer_tx_credits),
-        peer_buffer_credits: set(common.lct_peer_rtr_credits),
-        credits: set(common.lct_max_tx_credits),
-    }
-}
-
-/// The tunables of one driver in C; `cpp` takes precedence.
-fn lnd_tunables(
-    net_name: Option<&str>,
-    tunables: Option<&lnet_ioctl_config_lnd_tunables>,
-    cpp: c_long,
-) -> Result<LndTunables, OutOfRange> {
-    if cpp >= 0 {
-        return Ok(LndTunables { conns_per_peer: Some(net::conns_per_peer(cpp)?), ..LndTunables::default() });
-    }
-    let kind = net_name.and_then(|net| net.parse().ok()).map(NetId::kind);
-    let Some(tunables) = tunables else { return Ok(LndTunables::default()) };
-    // SAFETY: every view of the union is made of plain numbers, so that any bytes of the program's are one.
-    let (sock, rdma) = unsafe { (tunables.lt_tun.lnd_tun_u.lnd_sock, tunables.lt_tun.lnd_tun_u.lnd_o2ib) };
-    let (connections, numbers) = match kind {
-        Some(NetType::TCP) => (sock.lnd_conns_per_peer, LndNumbers::default()),
-        Some(NetType::O2IB) => (rdma.lnd_conns_per_peer, liblnd::numbers(&rdma)),
-        _ => return Ok(LndTunables::default()),
-    };
-    let conns_per_peer = match connections {
-        0 | u16::MAX => None,
-        count => Some(net::conns_per_peer(count.into())?),
-    };
-    Ok(LndTunables { conns_per_peer, numbers })
 }
