@@ -49,6 +49,7 @@ static int add_ni(const char *own, const char *interface, int credits)
 	strcpy(ni.it.lic_ni_intf[0], interface);
 	memset(&tunables, 0, sizeof(tunables));
 	tunables.lt_cmn.lct_max_tx_credits = credits;
+	tunables.lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer = 3;
 	memcpy(behind(&ni, offsetof(struct lnet_ioctl_config_ni, lic_bulk)), &tunables, sizeof(tunables));
 	return LNetCtl(IOC_LIBCFS_ADD_LOCAL_NI, &ni);
 }
@@ -88,6 +89,7 @@ static void interfaces(void)
 	       sizeof(tunables));
 	CHECK_EQ(tunables.lt_cmn.lct_max_tx_credits, 64);
 	CHECK_EQ(tunables.lt_cmn.lct_peer_tx_credits, 8);
+	CHECK_EQ(tunables.lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer, 3);
 	ni.it.lic_idx = 2;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_LOCAL_NI, &ni), -ENOENT);
 	ni.it.lic_cfg_hdr.ioc_len = sizeof(ni.it);

@@ -141,7 +141,8 @@ impl Bytes<'_> {
         }
     }
 
-    fn array<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
+    /// The bytes from an offset on; `None` beyond the end.
+    pub(super) fn array<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
         self.0.get(offset..offset + N)?.try_into().ok()
     }
 }

@@ -6,6 +6,7 @@
 use super::argument::{Argument, Bytes, store};
 use super::selection::{self, SubjectKind};
 use super::udsp;
+use crate::dlc::tunables;
 use crate::ni::nid_to_c;
 use lnet_core::Errno;
 use lnet_dlc::request::{
@@ -24,10 +25,9 @@ const MAX_CPTS: usize = 128;
 /// The size of `struct lnet_ioctl_config_data`, and the offset of the data that follows it.
 const CONFIG_DATA: usize = 184;
 const CONFIG_BULK: usize = 180;
-/// The sizes of `struct lnet_ioctl_config_ni` of 2.10, `lnet_ioctl_element_stats` and `lnet_ioctl_config_lnd_tunables`.
+/// The sizes of `struct lnet_ioctl_config_ni` of 2.10 and `lnet_ioctl_element_stats`.
 const CONFIG_NI: usize = 2728;
 const ELEMENT_STATS: usize = 12;
-const LND_TUNABLES: usize = 52;
 const NET_CONFIG: usize = 2564;
 const POOL_CFG: usize = 52;
 const PEER_CFG: usize = 48;
@@ -162,7 +162,7 @@ impl Command {
             Self::AddLocalNi => node.tell(Request::AddLocalNi(add_local_ni(&argument.bytes(CONFIG_NI)?)?)),
             Self::DelLocalNi => del_local_ni(node, &argument.bytes(CONFIG_NI)?),
             Self::GetLocalNi => {
-                get_local_ni(node, &mut argument.bytes(CONFIG_NI + ELEMENT_STATS + LND_TUNABLES)?)
+                get_local_ni(node, &mut argument.bytes(CONFIG_NI + ELEMENT_STATS + tunables::SIZE)?)
             }
             Self::SetNumaRange => node.tell(Request::SetNumaRange(argument.exactly(12)?.u32(8))),
             Self::GetNumaRange => {
@@ -365,24 +365,15 @@ fn get_peer_list(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> 
 }
 
 fn add_local_ni(data: &Bytes<'_>) -> Result<AddLocalNi, Errno> {
-    let interface = data.text(16, TEXT).map(str::to_owned);
-    let mut add = AddLocalNi {
-        net: nid(data, 8)?.net(),
-        interface,
-        tunables: NiTunables::default(),
-        lnd: LndTunables::default(),
+    let net = nid(data, 8)?.net();
+    let asked = data.array(CONFIG_NI).map(tunables::from_bytes);
+    Ok(AddLocalNi {
+        net,
+        interface: data.text(16, TEXT).map(str::to_owned),
+        tunables: tunables::of_every_driver(asked.as_ref()),
+        lnd: tunables::of_driver(Some(net.kind()), asked.as_ref(), -1).map_err(|_| Errno::Invalid)?,
         cpts: Some(cpts(data)).filter(|cpts| !cpts.is_empty()),
-    };
-    if data.len() >= CONFIG_NI + LND_TUNABLES {
-        let positive = |offset| u32::try_from(data.i32(offset)).ok().filter(|value| *value > 0);
-        add.tunables = NiTunables {
-            peer_timeout: positive(CONFIG_NI + 4),
-            peer_credits: positive(CONFIG_NI + 8),
-            peer_buffer_credits: positive(CONFIG_NI + 12),
-            credits: positive(CONFIG_NI + 16),
-        };
-    }
-    Ok(add)
+    })
 }
 
 /// Deletes an interface; address 0 means the whole net (OM-33).
@@ -407,19 +398,8 @@ fn get_local_ni(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     data.put_u32(2712, 0);
     data.put_i32(2720, ni.device_cpt);
     data.put(CONFIG_NI, &element_stats(&ni.stats));
-    let tunables = CONFIG_NI + ELEMENT_STATS;
-    for (i, value) in [
-        None,
-        ni.tunables.peer_timeout,
-        ni.tunables.peer_credits,
-        ni.tunables.peer_buffer_credits,
-        ni.tunables.credits,
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        data.put_u32(tunables + 4 * i, value.unwrap_or(0));
-    }
+    let in_c = tunables::to_c(ni.nid.net().kind(), &ni.tunables, &ni.lnd);
+    data.put(CONFIG_NI + ELEMENT_STATS, &tunables::to_bytes(in_c));
     Ok(())
 }
 
