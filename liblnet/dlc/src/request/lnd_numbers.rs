@@ -15,6 +15,9 @@ const NAMES: [&str; 7] = [
     "ntx",
 ];
 
+/// The names of which 0 stands for a number of the driver's own.
+const CHOSEN_AT_0: [&str; 2] = ["peercredits_hiw", "concurrent_sends"];
+
 /// Numbers of a driver; on the control socket an object with those that there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LndNumbers([Option<u32>; NAMES.len()]);
@@ -54,6 +57,11 @@ impl LndNumbers {
         NAMES.into_iter().zip(self.0).filter_map(|(name, number)| Some((name, number?)))
     }
 
+    /// Whether an interface with the number `now` is as one for which `asked` is given.
+    pub fn is_as_asked(name: &str, asked: u32, now: u32) -> bool {
+        asked == now || asked == 0 && CHOSEN_AT_0.contains(&name)
+    }
+
     /// These numbers, completed by those of `defaults`.
     #[must_use]
     pub fn or(self, defaults: Self) -> Self {
@@ -91,5 +99,13 @@ mod tests {
         assert_eq!(serde_json::from_str::<LndNumbers>(&text).unwrap(), numbers);
         assert!(serde_json::from_str::<LndNumbers>(r#"{"nobody_has_it":1}"#).is_err());
         assert!(LndNumbers::default().is_empty() && !numbers.is_empty());
+    }
+
+    #[test]
+    fn zero_asks_for_what_the_driver_has_chosen_where_it_chooses() {
+        let table = [("concurrent_sends", 0, 8, true), ("ntx", 0, 512, false), ("ntx", 512, 512, true)];
+        for (name, asked, now, expected) in table {
+            assert_eq!(LndNumbers::is_as_asked(name, asked, now), expected, "{name} {asked} {now}");
+        }
     }
 }

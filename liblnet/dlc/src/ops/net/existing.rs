@@ -1,7 +1,7 @@
 //! Comparison of requested interfaces with existing ones: which values differ, and which of these can change.
 
 use crate::ops::error_text::OpError;
-use crate::request::{AddLocalNi, Backend, LocalNi, Request, SetConnsPerPeer};
+use crate::request::{AddLocalNi, Backend, LndNumbers, LocalNi, Request, SetConnsPerPeer};
 use lnet_wire::Errno;
 
 /// The change that makes an existing interface the requested one.
@@ -60,7 +60,9 @@ fn fixed_differences(asked: &AddLocalNi, now: &LocalNi) -> Vec<String> {
         .map(|(name, want, have)| format!("{name} from {} to {}", have.unwrap_or(0), want.unwrap_or(0)))
         .collect();
     for (name, want) in asked.lnd.numbers.iter() {
-        if let Some(have) = now.lnd.numbers.get(name).filter(|have| *have != want) {
+        if let Some(have) =
+            now.lnd.numbers.get(name).filter(|have| !LndNumbers::is_as_asked(name, want, *have))
+        {
             found.push(format!("{name} from {have} to {want}"));
         }
     }
