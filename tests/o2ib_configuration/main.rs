@@ -1,7 +1,10 @@
 //! Configurations with o2ib and tcp interfaces, in YAML, on nodes whose RDMA devices are a model.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod examples;
 mod exports;
+#[path = "../support/mod.rs"]
+mod support;
 
 use lnet_dlc::import::{Source, import};
 use lnet_dlc::yaml::Purpose;
