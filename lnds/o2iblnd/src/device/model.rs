@@ -3,6 +3,10 @@
 //! It keeps the rules that a device keeps, and fails where a device would: work with memory that is not registered, a message without a
 //! buffer, more chains than were asked for. A test cuts links, and makes any call fail.
 
+mod counts;
+
+pub use counts::Counts;
+
 use super::{
     ConnId, ConnectError, Device, Devices, Event, Limits, OpenError, OpenOptions, Paging, PortError,
     Registration, Setup, Slot, WorkError, WorkId, Write,
@@ -42,6 +46,7 @@ struct Net {
     longest_pinned: Option<usize>,
     /// The fallible calls until one fails, for each device.
     failing: HashMap<Ipv4Addr, u32>,
+    counts: Counts,
 }
 
 /// A chain that waits until its peer receives again.
@@ -466,6 +471,7 @@ impl Device for ModelDevice {
         assert!(!its.free.contains(&slot), "buffer {slot:?} is posted twice");
         its.free.push_back(slot);
         self.received.remove(&(conn, slot));
+        net.counts.receives += 1;
         Ok(())
     }
 
@@ -478,7 +484,10 @@ impl Device for ModelDevice {
     ) -> Result<(), Errno> {
         let net = &mut *lock(&self.net.0);
         net.call(self.address)?;
-        net.transmit(self.address, conn, work, writes, message)
+        net.transmit(self.address, conn, work, writes, message)?;
+        net.counts.doorbells += 1;
+        net.counts.work_requests += writes.len() as u64 + 1;
+        Ok(())
     }
 
     fn register(&mut self, range: MemRange, paging: Paging) -> Result<Registration, Errno> {
@@ -495,11 +504,14 @@ impl Device for ModelDevice {
         let key = net.last_key;
         let port = net.ports.get_mut(&self.address).ok_or(Errno::NoDevice)?;
         port.memory.insert(key, range);
+        net.counts.registrations += 1;
         Ok(Registration { id: key.into(), lkey: key, rkey: key })
     }
 
     fn deregister(&mut self, registration: Registration) {
-        if let Some(port) = lock(&self.net.0).ports.get_mut(&self.address) {
+        let net = &mut *lock(&self.net.0);
+        if let Some(port) = net.ports.get_mut(&self.address) {
+            net.counts.deregistrations += 1;
             assert!(port.memory.remove(&registration.rkey).is_some(), "{registration:?} is unknown");
         }
     }
@@ -510,6 +522,7 @@ impl Device for ModelDevice {
         // The counter is empty if nothing has been written.
         _ = rustix::io::read(&port.wake, &mut [0; 8]);
         for event in port.events.drain(..) {
+            net.counts.completions += u64::from(matches!(event, Event::Received { .. } | Event::Sent { .. }));
             match &event {
                 Event::Received { conn, slot, .. } => {
                     if let Some(its) = port.conns.get(conn) {
