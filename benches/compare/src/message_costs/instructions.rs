@@ -1,4 +1,4 @@
-//! Instructions in the core, which callgrind counts in `message-path`.
+//! Instructions that callgrind counts: in the core, by `message-path`, and over the InfiniBand driver, by `o2ib-path`.
 //!
 //! The cost of an operation is the difference of two runs of which one has twice as many operations: the cost of a run before
 //! and after the operations is the same in both.
@@ -8,7 +8,7 @@ use crate::error::{Error, context};
 use std::path::Path;
 use std::process::Command;
 
-/// An operation to be run: see `benches/message-path`.
+/// An operation to be run: see `benches/message-path` and `benches/o2ib-path`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub(super) name: &'static str,
@@ -27,6 +27,10 @@ pub(super) const OPERATIONS: [Operation; 9] = [
     Operation { name: "instructions, PUT of 8 B with ACK through a router", arguments: "routed-put" },
     Operation { name: "instructions, GET of 8 B with REPLY through a router", arguments: "routed-get" },
 ];
+
+/// With threads, which wake now and then while they wait, and with the work of the model of devices: no two runs have the same number.
+pub(super) const OVER_O2IB: Operation =
+    Operation { name: "instructions over o2ib, PUT of 8 B with ACK", arguments: "put 8" };
 
 /// Number of operations of the shorter run.
 const COUNT: u32 = 1000;

@@ -1,15 +1,17 @@
-//! Cost of a message, counted and not timed: instructions in the core, system calls, allocations. Each cost has a
+//! Cost of a message, counted and not timed: instructions, work of RDMA devices, system calls, allocations. Each cost has a
 //! limit in a file that is checked in; a cost above its limit is a failure.
 //!
 //! ```text
-//! compare message-costs --limits FILE --lnet-perf FILE [--message-path FILE] [--strace] [--count-allocations FILE]
+//! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --o2ib-path FILE
+//!         [--valgrind] [--strace] [--count-allocations FILE]
 //! ```
 //!
-//! Each of the last three options adds its kind of cost. `make message-costs` builds the programs and runs it.
+//! Each of the last three options adds a kind of cost that needs the tool: instructions, system calls, allocations. `make message-costs` builds the programs and runs it.
 
 mod allocations;
 mod instructions;
 mod limits;
+mod o2ib;
 mod options;
 mod system_calls;
 
@@ -32,10 +34,15 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let path = options.limits.display().to_string();
     let limits = Limits::parse(&fs::read_to_string(&options.limits).map_err(context(&path))?)?;
     let mut report = Report { limits, above: 0 };
-    if let Some(program) = &options.message_path {
+    if options.valgrind {
         for operation in instructions::OPERATIONS {
-            report.add(&[instructions::count(program, operation)?])?;
+            report.add(&[instructions::count(&options.message_path, operation)?])?;
         }
+        let over_o2ib = || Ok(vec![instructions::count(&options.o2ib_path, instructions::OVER_O2IB)?]);
+        report.add_best(over_o2ib)?;
+    }
+    for work in o2ib::WORK {
+        report.add(&o2ib::count(&options.o2ib_path, work)?)?;
     }
     if options.strace {
         for work in system_calls::WORK {
@@ -129,7 +136,9 @@ mod tests {
         let limits = Limits::parse(include_str!("../../message-costs.txt")).unwrap_or_else(|e| panic!("{e}"));
         let names = instructions::OPERATIONS
             .iter()
+            .chain([&instructions::OVER_O2IB])
             .map(|operation| operation.name.to_owned())
+            .chain(o2ib::WORK.iter().flat_map(|work| work.names()))
             .chain(system_calls::WORK.iter().flat_map(|work| work.names()))
             .chain(allocations::WORK.iter().flat_map(|work| allocations::names(*work)))
             .chain(allocations::ROUTER_WORK.iter().map(|work| allocations::name_in_router(*work)));

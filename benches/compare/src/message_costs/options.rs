@@ -8,8 +8,10 @@ pub(crate) struct Options {
     /// The file of limits.
     pub(super) limits: PathBuf,
     pub(super) lnet_perf: PathBuf,
-    /// The program whose instructions are counted.
-    pub(super) message_path: Option<PathBuf>,
+    pub(super) message_path: PathBuf,
+    pub(super) o2ib_path: PathBuf,
+    /// Whether instructions are counted.
+    pub(super) valgrind: bool,
     /// Whether system calls are counted.
     pub(super) strace: bool,
     /// The library that counts allocations when it is preloaded.
@@ -17,14 +19,19 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Error> {
-    let (mut limits, mut lnet_perf) = (None, None);
-    let (mut message_path, mut strace, mut count_allocations) = (None, false, None);
+    let (mut limits, mut lnet_perf, mut message_path, mut o2ib_path) = (None, None, None, None);
+    let (mut valgrind, mut strace, mut count_allocations) = (false, false, None);
     while let Some(argument) = arguments.next() {
         let target = match argument.as_str() {
             "--limits" => &mut limits,
             "--lnet-perf" => &mut lnet_perf,
             "--message-path" => &mut message_path,
+            "--o2ib-path" => &mut o2ib_path,
             "--count-allocations" => &mut count_allocations,
+            "--valgrind" => {
+                valgrind = true;
+                continue;
+            }
             "--strace" => {
                 strace = true;
                 continue;
@@ -36,7 +43,9 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
     Ok(Options {
         limits: limits.ok_or("--limits is missing")?,
         lnet_perf: lnet_perf.ok_or("--lnet-perf is missing")?,
-        message_path,
+        message_path: message_path.ok_or("--message-path is missing")?,
+        o2ib_path: o2ib_path.ok_or("--o2ib-path is missing")?,
+        valgrind,
         strace,
         count_allocations,
     })
@@ -52,14 +61,27 @@ mod tests {
 
     #[test]
     fn what_is_counted_follows_from_the_options() {
-        let options = of("--limits l --lnet-perf p --strace --message-path m");
-        let found = options.map(|o| (o.strace, o.message_path, o.count_allocations));
-        assert_eq!(found, Ok((true, Some("m".into()), None)));
+        let programs = "--limits l --lnet-perf p --message-path m --o2ib-path o";
+        for (more, expected) in [
+            ("--strace", (false, true, None)),
+            ("--valgrind --count-allocations c", (true, false, Some("c".into()))),
+        ] {
+            let options = of(&format!("{programs} {more}"));
+            let found = options.map(|o| (o.valgrind, o.strace, o.count_allocations));
+            assert_eq!(found, Ok(expected), "{more}");
+        }
     }
 
     #[test]
     fn invalid_options_are_rejected() {
-        for arguments in ["--limits l", "--lnet-perf p", "--limits l --lnet-perf", "--limits l --fast"] {
+        for arguments in [
+            "--limits l",
+            "--lnet-perf p",
+            "--limits l --lnet-perf",
+            "--limits l --fast",
+            "--limits l --lnet-perf p --message-path m",
+            "--limits l --lnet-perf p --o2ib-path o",
+        ] {
             assert!(of(arguments).is_err(), "{arguments}");
         }
     }
