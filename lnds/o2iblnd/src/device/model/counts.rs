@@ -64,7 +64,7 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Device, Event, Segment, Setup, Slot, WorkId, Write};
+    use crate::device::{Device, Event, Paging, Segment, Setup, Slot, WorkId, Write};
     use std::net::Ipv4Addr;
 
     #[test]
@@ -85,7 +85,8 @@ mod tests {
 
         let memory = [0_u8; 64];
         let range = MemRange { address: memory.as_ptr() as usize, len: 64 };
-        let [source, sink] = [from.register(range).unwrap(), to.register(range).unwrap()];
+        let [source, sink] =
+            [from.register(range, Paging::Pinned).unwrap(), to.register(range, Paging::Pinned).unwrap()];
         let piece = |at: u64| Segment { address: range.address as u64 + at, len: 8, lkey: source.lkey };
         let write =
             |at: u64| Write { from: vec![piece(at)], to: range.address as u64 + 32 + at, rkey: sink.rkey };
