@@ -4,6 +4,7 @@
  * node has models of RDMA devices at all addresses of the loopback.
  */
 #include "dlc.h"
+#include <endian.h>
 #include <lnet/lnetconfig/liblnd.h>
 
 static int add(const char *interface, struct lnet_ioctl_config_lnd_tunables *tunables, long connections)
@@ -70,6 +71,7 @@ int main(void)
 	struct lnet_ioctl_config_lnd_tunables tunables, found;
 	struct lnet_ioctl_config_o2iblnd_tunables *o2ib = &tunables.lt_tun.lnd_tun_u.lnd_o2ib;
 	struct lnet_ioctl_config_o2iblnd_tunables with_two;
+	__u64 service_id = 5;
 
 	/* Every number is another one than the default. */
 	memset(&tunables, 0, sizeof(tunables));
@@ -95,9 +97,14 @@ int main(void)
 
 	/* What was shown may be given again, as by a program that moves an interface. */
 	CALL(add("127.0.0.2", &found, -1), 0);
+	/* The port space of TCP, and port 987. */
+	CHECK_EQ(lustre_lnet_calc_service_id(&service_id), 0);
+	CHECK_EQ(be64toh(service_id), 0x010603db);
 	found = shown_and_deleted();
 	CHECK_EQ(found.lt_cmn.lct_peer_tx_credits, 32);
 	check_o2ib(&found, o2ib);
+	CHECK_EQ(lustre_lnet_calc_service_id(&service_id), LUSTRE_CFG_RC_NO_MATCH);
+	CHECK_EQ(service_id, 0);
 
 	/* The number of connections in the call goes before that in the structure, and leaves the others. */
 	with_two = *o2ib;

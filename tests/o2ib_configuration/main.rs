@@ -7,6 +7,7 @@ mod exports;
 mod support;
 
 use lnet_dlc::import::{Source, import};
+use lnet_dlc::ops::service_id::service_id;
 use lnet_dlc::yaml::Purpose;
 use lnet_dlc::{Report, ReturnCode, export::export};
 use lnet_node::{Node, StartConfig};
@@ -50,4 +51,19 @@ fn exported(node: &Node, backup: bool) -> String {
     let mut report = Report::new();
     assert_eq!(export(node, backup, &mut report), ReturnCode::OK);
     report.shown.to_yaml()
+}
+
+#[test]
+fn a_node_with_an_o2ib_interface_has_a_service_id() {
+    let node = node(&ModelNet::default(), &free_port());
+    let on = |net: &str, address: &str| {
+        format!("net:\n    - {{net type: {net}, local NI(s): [{{interfaces: {{0: {address}}}}}]}}\n")
+    };
+    take(&node, &on("tcp", "127.0.16.1"));
+    let reason = service_id(&*node).unwrap_err();
+    assert!(reason.contains("no o2ib interface"), "{reason}");
+    take(&node, &on("o2ib", "127.0.16.2"));
+    // wire-o2ib 2.
+    assert_eq!(service_id(&*node), Ok(0x0000_0000_0106_03db));
+    node.shutdown();
 }

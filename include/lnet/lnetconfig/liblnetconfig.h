@@ -218,7 +218,10 @@ int lustre_lnet_config_ni_conns_per_peer(int value, bool all, char *ni_nid, int 
  */
 int lustre_lnet_setup_mrrouting(struct cYAML **err_rc);
 
-/** Returns LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0: there is no RDMA here, and so no RDMA service of LNet. */
+/**
+ * Stores the ID of the RDMA service of the node's o2ib interfaces in *service_id, in network byte order, and returns 0.
+ * LUSTRE_CFG_RC_NO_MATCH without such an interface, and *service_id is 0 then.
+ */
 int lustre_lnet_calc_service_id(__u64 *service_id);
 
 /**

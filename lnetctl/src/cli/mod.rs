@@ -122,7 +122,7 @@ pub enum Command {
     ///
     /// It fails if one of the words found no answer; between commas, one answer is enough.
     Discover(Discover),
-    /// Show the RDMA service of LNet
+    /// Show the service ID by which the node's o2ib interfaces are reached
     ServiceId,
     /// Selection rules: which interfaces are preferred for what
     #[command(subcommand, alias = "policy")]

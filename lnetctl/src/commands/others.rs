@@ -3,7 +3,7 @@
 use super::{CommandOutcome, Context, unsupported};
 use crate::cli::{Debug, Global, Lnet, Numa};
 use lnet_dlc::ops::global::Setting;
-use lnet_dlc::ops::{global, lnet, recovery};
+use lnet_dlc::ops::{global, lnet, recovery, service_id};
 use lnet_dlc::{Operation, ReturnCode, SeqNo, Value};
 
 pub(super) fn lnet(command: &Lnet, cx: &mut Context<'_>) -> CommandOutcome {
@@ -37,11 +37,18 @@ pub(super) fn debug(command: &Debug, cx: &mut Context<'_>) -> CommandOutcome {
     CommandOutcome::show(rc)
 }
 
-/// Reports that there is no service ID: no driver here has a service.
+/// Shows the service ID of o2ib, or why there is none.
 pub(super) fn service_id(cx: &mut Context<'_>) -> CommandOutcome {
-    let text = "there is no service: the driver for o2ib is not part of this library yet";
-    cx.report.errors = error(text);
-    CommandOutcome::show(ReturnCode::NO_MATCH)
+    match service_id::service_id(cx.node) {
+        Ok(id) => {
+            cx.report.show("service_id", Value::map().with("value", format!("{id:#018x}")));
+            CommandOutcome::show(ReturnCode::OK)
+        }
+        Err(text) => {
+            cx.report.errors = error(&text);
+            CommandOutcome::show(ReturnCode::NO_MATCH)
+        }
+    }
 }
 
 /// The form that two commands have in place of an error block.

@@ -2,11 +2,13 @@
 
 use super::types::{lnet_dlc_network_descr, lnet_ioctl_config_lnd_tunables};
 use super::{OnFailure, call, descr, show, text, tunables};
+use crate::backend;
 use crate::cyaml::convert::TreeOut;
 use crate::entry::{InString, helper};
 use crate::types::{__u64, Flag, cfs_expr_list};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::ops::net::{self, NetConfig};
+use lnet_dlc::ops::service_id::service_id as service_id_of;
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
 use lnet_wire::NetId;
 use std::ffi::{c_int, c_long};
@@ -137,14 +139,18 @@ pub extern "C" fn _lustre_lnet_setup_mrrouting(err_rc: TreeOut) -> c_int {
     })
 }
 
-/// Returns LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0: there is no RDMA here, and so no RDMA service of LNet.
+/// Stores the ID of the RDMA service of the node's o2ib interfaces in *service_id, in network byte order, and returns 0.
+/// LUSTRE_CFG_RC_NO_MATCH without such an interface, and *service_id is 0 then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) -> c_int {
-    if !service_id.is_null() {
-        // SAFETY: checked for NULL above; the program's, which the call may write until it returns.
-        unsafe { service_id.write(0) };
-    }
-    ReturnCode::NO_MATCH.0
+    helper(ReturnCode::GENERIC.0, || {
+        let found = backend::dlc_backend().ok().and_then(|node| service_id_of(&*node).ok());
+        if !service_id.is_null() {
+            // SAFETY: checked for NULL above; the program's, which the call may write until it returns.
+            unsafe { service_id.write(found.unwrap_or(0).to_be()) };
+        }
+        found.map_or(ReturnCode::NO_MATCH.0, |_| ReturnCode::OK.0)
+    })
 }
 
 /// The CPU partition, of ncpts, that the NID nidc belongs to unless configured otherwise. Needs no network.

@@ -25,6 +25,7 @@ pub mod route;
 pub mod routing;
 pub mod sample;
 pub mod selection;
+pub mod service_id;
 pub mod stats;
 pub mod tunables;
 mod udsp_info;
