@@ -3,6 +3,10 @@
 use crate::device::Registration;
 use foldhash::HashMap;
 use lnet_core::memory::{MemRange, MemoryOwner};
+use std::collections::VecDeque;
+
+/// The idle registrations that a sweep looks at. More than one: they become fewer while each transfer leaves another.
+const LOOKED_AT: usize = 4;
 
 /// A registration in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,8 +19,8 @@ pub(crate) struct RegistrationCache {
     most_idle: usize,
     entries: HashMap<CachedId, Entry>,
     by_range: HashMap<(u64, usize, usize), CachedId>,
-    /// The entries that have become idle since the last sweep.
-    recent: Vec<CachedId>,
+    /// Entries that nobody used when they were looked at last, each once. The first is looked at next.
+    idle: VecDeque<CachedId>,
     next: u64,
 }
 
@@ -26,6 +30,7 @@ struct Entry {
     owner: MemoryOwner,
     range: MemRange,
     users: u32,
+    is_in_idle: bool,
     /// The number of uses of the cache at the last use of this entry: the lowest is given up first.
     last_used: u64,
 }
@@ -36,7 +41,7 @@ impl RegistrationCache {
             most_idle,
             entries: HashMap::default(),
             by_range: HashMap::default(),
-            recent: Vec::new(),
+            idle: VecDeque::new(),
             next: 0,
         }
     }
@@ -61,7 +66,7 @@ impl RegistrationCache {
         let last_used = self.tick();
         let id = CachedId(last_used);
         self.by_range.insert((owner.id, range.address, range.len), id);
-        self.entries.insert(id, Entry { registration, owner, range, users: 1, last_used });
+        self.entries.insert(id, Entry { registration, owner, range, users: 1, is_in_idle: false, last_used });
         id
     }
 
@@ -69,22 +74,19 @@ impl RegistrationCache {
     pub(crate) fn end_use(&mut self, id: CachedId) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         entry.users -= 1;
-        if entry.users == 0 {
-            self.recent.push(id);
+        if entry.users == 0 && !std::mem::replace(&mut entry.is_in_idle, true) {
+            self.idle.push_back(id);
         }
     }
 
-    /// Gives up the registrations of MDs that have ended, and the least recently used ones above the limit. `all`: also looks at those
-    /// that have been idle for longer.
+    /// Gives up the registrations of MDs that have ended, and the least recently used ones above the limit. A few of those that are idle
+    /// are looked at each time, and `all` of them if that is asked for: an MD ends after its last transfer.
     pub(crate) fn sweep(&mut self, all: bool, mut give_up: impl FnMut(Registration)) {
         if all {
-            self.recent.clear();
             self.remove_idle(|entry| !entry.owner.is_alive(), &mut give_up);
         } else {
-            for id in std::mem::take(&mut self.recent) {
-                if self.entries.get(&id).is_some_and(|entry| entry.users == 0 && !entry.owner.is_alive()) {
-                    self.remove(id, &mut give_up);
-                }
+            for _ in 0..LOOKED_AT.min(self.idle.len()) {
+                self.look_at_next(&mut give_up);
             }
         }
         let idle = || self.entries.values().filter(|entry| entry.users == 0).map(|entry| entry.last_used);
@@ -97,6 +99,17 @@ impl RegistrationCache {
         }
     }
 
+    /// Looks at an idle registration: it is given up if its MD has ended, and looked at again later if not.
+    fn look_at_next(&mut self, give_up: &mut impl FnMut(Registration)) {
+        let Some(id) = self.idle.pop_front() else { return };
+        match self.entries.get_mut(&id) {
+            Some(entry) if entry.users > 0 => entry.is_in_idle = false,
+            Some(entry) if entry.owner.is_alive() => self.idle.push_back(id),
+            Some(_) => self.remove(id, give_up),
+            None => {}
+        }
+    }
+
     /// Gives up all registrations that nobody uses.
     pub(crate) fn give_up_idle(&mut self, mut give_up: impl FnMut(Registration)) {
         self.remove_idle(|_| true, &mut give_up);
@@ -105,7 +118,7 @@ impl RegistrationCache {
     /// Gives up all registrations.
     pub(crate) fn clear(&mut self, mut give_up: impl FnMut(Registration)) {
         self.by_range.clear();
-        self.recent.clear();
+        self.idle.clear();
         self.entries.drain().for_each(|(_, entry)| give_up(entry.registration));
     }
 
@@ -184,15 +197,36 @@ mod tests {
     }
 
     #[test]
-    fn an_md_that_ends_later_is_found_by_the_sweep_of_all() {
+    fn an_md_that_ends_after_its_last_transfer_is_found_soon() {
+        let mut cache = RegistrationCache::new(512);
+        let kept: Vec<_> = (1..=100).map(md).collect();
+        for (_, owner) in &kept {
+            let id = cache.insert(owner.clone(), RANGE, registration(owner.id));
+            cache.end_use(id);
+        }
+        // Each transfer has an MD of its own, which ends after a sweep.
+        let mut given_up = 0;
+        for number in 101..=400 {
+            let (one, owner) = md(number);
+            let id = cache.insert(owner, RANGE, registration(number));
+            cache.end_use(id);
+            given_up += swept(&mut cache, false).len();
+            drop(one);
+        }
+        assert!(given_up > 250, "{given_up}");
+        (0..50).for_each(|_| given_up += swept(&mut cache, false).len());
+        assert_eq!(given_up, 300);
+    }
+
+    #[test]
+    fn an_md_that_ends_later_is_found_by_any_sweep() {
         let mut cache = RegistrationCache::new(8);
         let (one, owner) = md(1);
         let id = cache.insert(owner, RANGE, registration(1));
         cache.end_use(id);
-        assert!(swept(&mut cache, false).is_empty());
+        assert!(swept(&mut cache, false).is_empty() && swept(&mut cache, true).is_empty());
         drop(one);
-        assert!(swept(&mut cache, false).is_empty());
-        assert_eq!(swept(&mut cache, true), [1]);
+        assert_eq!(swept(&mut cache, false), [1]);
     }
 
     #[test]
