@@ -12,6 +12,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-wire", &[]),
     ("lnet-settings", &["lnet-wire"]),
     ("lnet-core", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
+    ("lnet-attach", &["lnet-core", "lnet-wire"]),
     ("lnet-sim", &["lnet-core", "lnet-wire", "lolnd"]),
     ("lnd-common", &["lnet-core", "lnet-os", "lnet-wire"]),
     ("lolnd", &["lnet-core", "lnet-wire"]),

@@ -7,7 +7,7 @@ use lnet_wire::{Body, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL};
 use std::sync::Arc;
 
 /// The target of a PUT or GET.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The NID of the node; `None` is `LNET_NID_ANY`, to which no message can be sent.
     pub nid: Option<Nid>,

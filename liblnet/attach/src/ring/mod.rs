@@ -1,0 +1,168 @@
+//! A ring of records in memory that two processes share: one writes ([`Producer`]), the other reads ([`Consumer`]).
+//!
+//! # Layout
+//!
+//! The memory is a list of 64-bit words in the byte order of the machine:
+//!
+//! | word | written by | content |
+//! | --- | --- | --- |
+//! | 0 | producer | `head`: the number of words that have been published since the beginning |
+//! | 8 | consumer | `tail`: the number of words that have been read |
+//! | 16 | both | 1 while the consumer sleeps, or is about to |
+//! | 24 | both | 1 while the producer waits for room |
+//! | 32 and on | producer | the records; the number of these words is a power of two |
+//!
+//! Word `n` of the stream of records is at `32 + n % capacity`. A record is a word with its kind in the high half and the length of its
+//! body in bytes in the low half, and the body, filled up with zeros to whole words. The four words at the beginning are in cache lines of
+//! their own.
+//!
+//! # Memory order
+//!
+//! All accesses are atomic, so that two processes that access a word at the same time do nothing undefined, whatever the other one is.
+//! The words of records are accessed `Relaxed`; what orders them is:
+//!
+//! - The producer stores `head` with `Release` after the words that it covers, the consumer loads it with `Acquire` before it loads
+//!   them: it sees the records whole.
+//! - The consumer stores `tail` with `Release` after it has loaded the words that it covers, the producer loads it with `Acquire` before it
+//!   writes to their places: no record is overwritten that has not been read.
+//! - A consumer that wants to sleep puts 1 in word 16, and then loads `head` once more; a producer stores `head`, and then loads
+//!   word 16. Between the two on each side stands a `SeqCst` fence. In the single order of the fences one comes first; the side with
+//!   the later one sees what the other has stored. So either the consumer sees the record and stays awake, or the producer sees that it
+//!   sleeps and wakes it. The same holds for word 24 with `tail` in place of `head`, and the sides exchanged.
+//! - Who sees the 1 takes it by a `swap`: of several publications one wakes. The 1 is also stored by a `swap`, so that the two are ordered
+//!   by what they read.
+//!
+//! `loom` tries every interleaving of these (`ring_loom`).
+//!
+//! # A hostile other side
+//!
+//! Each side keeps its own position in its own memory, and takes the other's only as a claim: a `head` or `tail` that is impossible, or a
+//! record that is longer than what was published, is [`Corrupt`]. A word is loaded once; what is checked is the copy.
+
+mod consumer;
+mod producer;
+
+pub use consumer::Consumer;
+pub use producer::{Producer, PushError};
+
+use crate::sync::atomic::{AtomicU64, Ordering, fence};
+use std::ops::Deref;
+
+/// The words before the records.
+const PREFIX: usize = 32;
+const HEAD: usize = 0;
+const TAIL: usize = 8;
+const CONSUMER_SLEEPS: usize = 16;
+const PRODUCER_WAITS: usize = 24;
+/// The longest body in bytes.
+pub const MAX_BODY: usize = 16 << 10;
+/// The least and the most words for records.
+const CAPACITIES: (usize, usize) = (if cfg!(loom) { 2 } else { 4096 }, 1 << 24);
+
+/// The memory of a ring, shared by the two sides. All words are 0 before the first side begins.
+pub trait Words: Deref<Target = [AtomicU64]> {}
+
+impl<W: Deref<Target = [AtomicU64]>> Words for W {}
+
+/// The number of words of a ring with room for `capacity` words of records. `None` if that is not a power of two between 2^12 and 2^24:
+/// 32 KiB to 128 MiB.
+pub fn size_in_words(capacity: usize) -> Option<usize> {
+    let is_allowed = capacity.is_power_of_two() && (CAPACITIES.0..=CAPACITIES.1).contains(&capacity);
+    is_allowed.then_some(PREFIX + capacity)
+}
+
+/// Whether the other side has to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Wake {
+    /// It sleeps, and waits to be woken.
+    Needed,
+    /// It is awake, or somebody else wakes it.
+    NotNeeded,
+}
+
+/// The other side has broken the rules of the ring; nothing of it is used any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Corrupt {
+    /// A position that the other side cannot have.
+    #[error("the position {claimed} in a ring of {capacity} words is impossible at {own}")]
+    Position {
+        /// What the other side claims.
+        claimed: u64,
+        /// This side's position.
+        own: u64,
+        /// The words for records.
+        capacity: u64,
+    },
+    /// A record that is longer than what was published, or than any may be.
+    #[error("a record of {bytes} bytes is too long ({words} words were published)")]
+    Length {
+        /// The length that the record has for itself.
+        bytes: u32,
+        /// The words that were published and not read.
+        words: u64,
+    },
+    /// The memory is not that of a ring.
+    #[error("a ring cannot have {0} words")]
+    Size(usize),
+}
+
+/// The part of a side that both have: the memory, and where things are.
+#[derive(Debug)]
+struct Memory<W> {
+    words: W,
+    capacity: u64,
+}
+
+impl<W: Words> Memory<W> {
+    fn new(words: W) -> Result<Self, Corrupt> {
+        let size = words.len();
+        match size.checked_sub(PREFIX).map(size_in_words) {
+            Some(Some(whole)) if whole == size => Ok(Self { words, capacity: (size - PREFIX) as u64 }),
+            _ => Err(Corrupt::Size(size)),
+        }
+    }
+
+    /// The word of the stream of records with this number.
+    fn record(&self, number: u64) -> &AtomicU64 {
+        // Below the capacity, which fits.
+        &self.words[PREFIX + (number & (self.capacity - 1)) as usize]
+    }
+
+    fn load_acquire(&self, word: usize) -> u64 {
+        self.words[word].load(Ordering::Acquire)
+    }
+
+    fn store_release(&self, word: usize, value: u64) {
+        self.words[word].store(value, Ordering::Release);
+    }
+
+    /// Announces that the calling side is going to sleep; what it waits for is to be looked at once more afterwards.
+    fn announce_sleep(&self, word: usize) {
+        self.words[word].swap(1, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Takes the announcement back.
+    fn end_sleep(&self, word: usize) {
+        self.words[word].store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the other side sleeps, after the store of what it may wait for. Who gets [`Wake::Needed`] wakes it.
+    fn wake(&self, word: usize) -> Wake {
+        fence(Ordering::SeqCst);
+        let sleeps =
+            self.words[word].load(Ordering::Relaxed) == 1 && self.words[word].swap(0, Ordering::AcqRel) == 1;
+        if sleeps { Wake::Needed } else { Wake::NotNeeded }
+    }
+}
+
+/// The words of a record with a body of this length in bytes, its first one included.
+const fn words_of(bytes: usize) -> u64 {
+    1 + bytes.div_ceil(8) as u64
+}
+
+#[cfg(all(test, loom))]
+mod ring_loom;
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,101 @@
+//! The side that writes.
+
+use super::{CONSUMER_SLEEPS, Corrupt, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, TAIL, Wake, Words, words_of};
+use crate::sync::atomic::Ordering;
+
+/// The writing side of a ring. One thread at a time.
+#[derive(Debug)]
+pub struct Producer<W> {
+    memory: Memory<W>,
+    /// The end of what was pushed.
+    next: u64,
+    /// The end of what was published.
+    published: u64,
+    /// The tail as far as it is known.
+    tail: u64,
+}
+
+/// The reason why a record was not pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PushError {
+    /// There is no room until the consumer has read something.
+    #[error("the ring is full")]
+    Full,
+    /// The body is longer than any may be, or than the ring.
+    #[error("a record of {0} bytes is too long for the ring")]
+    TooLong(usize),
+    /// The consumer has broken the rules.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+}
+
+impl<W: Words> Producer<W> {
+    /// The writing side of new memory.
+    pub fn new(words: W) -> Result<Self, Corrupt> {
+        Ok(Self { memory: Memory::new(words)?, next: 0, published: 0, tail: 0 })
+    }
+
+    /// Writes a record, which the consumer sees after the next [`Producer::publish`].
+    pub fn push(&mut self, kind: u32, body: &[u8]) -> Result<(), PushError> {
+        let needed = words_of(body.len());
+        if body.len() > MAX_BODY || needed > self.memory.capacity {
+            return Err(PushError::TooLong(body.len()));
+        }
+        if self.room() < needed {
+            self.look_at_tail()?;
+            if self.room() < needed {
+                return Err(PushError::Full);
+            }
+        }
+        let first = u64::from(kind) << 32 | body.len() as u64;
+        self.memory.record(self.next).store(first, Ordering::Relaxed);
+        for (number, bytes) in (self.next + 1..).zip(body.chunks(8)) {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            self.memory.record(number).store(u64::from_ne_bytes(word), Ordering::Relaxed);
+        }
+        self.next += needed;
+        Ok(())
+    }
+
+    /// Shows the consumer all records that were pushed.
+    pub fn publish(&mut self) -> Wake {
+        if self.published == self.next {
+            return Wake::NotNeeded;
+        }
+        self.published = self.next;
+        self.memory.store_release(HEAD, self.next);
+        self.memory.wake(CONSUMER_SLEEPS)
+    }
+
+    /// Announces that this side waits for room for a body of `len` bytes. `true` if there is none: it may sleep until it is woken. What
+    /// was pushed has been published before. [`Producer::end_wait`] follows in either case.
+    pub fn begin_wait(&mut self, len: usize) -> Result<bool, Corrupt> {
+        self.memory.announce_sleep(PRODUCER_WAITS);
+        self.look_at_tail()?;
+        Ok(self.room() < words_of(len))
+    }
+
+    /// Ends what [`Producer::begin_wait`] has begun.
+    pub fn end_wait(&self) {
+        self.memory.end_sleep(PRODUCER_WAITS);
+    }
+
+    /// The part of the ring that is in use, in bytes, as far as is known.
+    pub const fn in_use(&self) -> u64 {
+        (self.next - self.tail) * 8
+    }
+
+    const fn room(&self) -> u64 {
+        self.memory.capacity - (self.next - self.tail)
+    }
+
+    fn look_at_tail(&mut self) -> Result<(), Corrupt> {
+        let claimed = self.memory.load_acquire(TAIL);
+        if claimed < self.tail || claimed > self.published {
+            return Err(Corrupt::Position { claimed, own: self.published, capacity: self.memory.capacity });
+        }
+        self.tail = claimed;
+        Ok(())
+    }
+}
