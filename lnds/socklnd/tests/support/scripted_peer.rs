@@ -61,10 +61,15 @@ impl Raw {
         number: u64,
         kind: ConnectionType,
     ) -> Self {
-        let (raw, response) =
-            Self::send_hello(from, to, port, &hello_of_same_implementation(from, to, number, kind));
-        assert_eq!(response.connection_type, Some(kind.mirror()));
-        raw
+        let hello = hello_of_same_implementation(from, to, number, kind);
+        // A node that still ends an earlier connection answers with type none: its peer is to try again.
+        loop {
+            let (raw, response) = Self::send_hello(from, to, port, &hello);
+            if let Some(answered) = response.connection_type {
+                assert_eq!(answered, kind.mirror());
+                return raw;
+            }
+        }
     }
 
     pub fn send(&mut self, bytes: &[u8]) {
