@@ -284,3 +284,32 @@ fn the_handlers_of_many_peers_take_long_at_the_same_time() {
         rig.end();
     }
 }
+
+/// Fails if the end of a node waits for the handler that ends it; also when an application's thread runs that.
+#[test]
+fn a_handler_ends_its_own_node() {
+    for (kind, application_polls) in DRIVERS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let rig = Rig::start(2, kind);
+        let (done, is_done) = channel_of();
+        let node = Arc::downgrade(&rig.nodes[0]);
+        let handler = move |_: &Event| {
+            if let Some(node) = node.upgrade() {
+                node.shutdown();
+            }
+            _ = done.lock().unwrap().send(());
+        };
+        let core = rig.nodes[0].core();
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
+        rig.offer(&rig.nodes[0], ASKED, eq);
+        let ring = core.data_path().eq_alloc(8, None).unwrap();
+        std::thread::scope(|scope| {
+            let node = &rig.nodes[0];
+            let poller =
+                application_polls.then(|| scope.spawn(move || node.eq_poll(&[ring], Some(FOR_EVER))));
+            rig.put(1, 0, 64);
+            is_done.recv_timeout(FOR_EVER).expect("the end of the node");
+            poller.map(|poller| poller.join().unwrap().unwrap_err());
+        });
+        rig.end();
+    }
+}

@@ -72,7 +72,7 @@ pub struct ShownTunables {
 /// The limits of the queue depth: 8 is the least of a kernel node, 255 the most that the credits of a message can return.
 const DEPTHS: (u32, u32) = (8, 255);
 /// The largest `concurrent_sends`.
-pub(crate) const MOST_SENDS: u32 = u16::MAX as u32;
+pub(crate) const MAX_CONCURRENT_SENDS: u32 = u16::MAX as u32;
 
 impl O2iblndConfig {
     /// The queue depth for an interface with these peer credits.
@@ -85,7 +85,7 @@ impl O2iblndConfig {
         EngineTunables {
             conn: ConnTunables {
                 high_water: self.peer_credits_hiw.min(DEPTHS.1) as u16,
-                concurrent_sends: self.concurrent_sends.min(MOST_SENDS) as u16,
+                concurrent_sends: self.concurrent_sends.min(MAX_CONCURRENT_SENDS) as u16,
                 pieces: (self.wrq_sge.max(1) as usize).min(pieces),
                 checksum: self.cksum,
             },
@@ -112,7 +112,11 @@ const OF_NI: [OfNi; 7] = [
     OfNi { name: "peercredits_hiw", most: DEPTHS.1 - 1, field: |config| &mut config.peer_credits_hiw },
     OfNi { name: "map_on_demand", most: u32::MAX, field: |config| &mut config.shown.map_on_demand },
     // Sites give kernel nodes 256 with 128 peer credits. The depth of a connection limits how many are posted.
-    OfNi { name: "concurrent_sends", most: MOST_SENDS, field: |config| &mut config.concurrent_sends },
+    OfNi {
+        name: "concurrent_sends",
+        most: MAX_CONCURRENT_SENDS,
+        field: |config| &mut config.concurrent_sends,
+    },
     OfNi { name: "fmr_pool_size", most: u32::MAX, field: |config| &mut config.fmr_pool_size },
     OfNi { name: "fmr_flush_trigger", most: u32::MAX, field: |config| &mut config.shown.fmr_flush_trigger },
     OfNi { name: "fmr_cache", most: u32::MAX, field: |config| &mut config.shown.fmr_cache },

@@ -5,10 +5,10 @@ use crate::decide::admit::LocalNi;
 use crate::decide::stamp::stamp_at;
 use crate::device::{OpenError, OpenOptions};
 use crate::engine::Engine;
-use crate::ni::{NiHandle, NodeSide, O2ibNi, try_lock, turn_for_all, wait_for_any};
+use crate::ni::{NiHandle, NodeSide, O2ibNi, turn_for_all, wait_for_any};
 use crate::tunables::TUNABLES;
 use lnd_common::ip_interfaces;
-use lnd_common::sync::lock;
+use lnd_common::sync::{lock, try_lock};
 use lnet_core::event::in_handler;
 use lnet_core::lnd::{
     Driver, DriverConfig, DriverContext, FoundInterface, InterfaceEvents, LndNi, Progress, StartError,

@@ -1,6 +1,6 @@
 //! The rows of the driver's tunables.
 
-use crate::config::{MOST_SENDS, O2iblndConfig};
+use crate::config::{MAX_CONCURRENT_SENDS, O2iblndConfig};
 use crate::memory::OnDemandPaging;
 use lnet_settings::ni_ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS};
 use lnet_settings::{MAX_WORD, Row, Spec, Unit, Values, Variable, choice, duration, field};
@@ -82,7 +82,7 @@ pub(crate) const TUNABLES: &[Row<O2iblndConfig>] = &[
     row!(
         "concurrent_sends",
         "O2IBLND_CONCURRENT_SENDS",
-        Values::Numbers(0, MOST_SENDS as i64),
+        Values::Numbers(0, MAX_CONCURRENT_SENDS as i64),
         "Messages posted at once on a connection, at most two more than its peer credits; 0: as many as those",
         concurrent_sends
     ),

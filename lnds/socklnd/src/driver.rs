@@ -22,6 +22,7 @@ use crate::tunables::TUNABLES;
 use lnd_common::driver_threads::Threads;
 use lnd_common::handler_watch::{self, Served, WatchSignal};
 use lnd_common::ip_interfaces;
+use lnd_common::sync::try_lock;
 use lnet_core::lnd::{
     Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, Progress, SendOutcome, StartError,
     Upcalls,
@@ -37,7 +38,7 @@ use std::cell::RefCell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The TCP driver of one node, without threads and descriptors before its first NI is started.
@@ -236,11 +237,7 @@ impl Driver for Socklnd {
 
     fn progress(&self, timeout: Duration) -> Progress {
         let Some(parts) = self.parts.get() else { return Progress::NotOffered };
-        let _polling = match self.app_poller.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Progress::NotOffered,
-        };
+        let Some(_polling) = try_lock(&self.app_poller) else { return Progress::NotOffered };
         let scheduler = parts.first_scheduler();
         if is_driver_thread() || scheduler.is_stopped() {
             return Progress::NotOffered;

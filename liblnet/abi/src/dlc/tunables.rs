@@ -18,33 +18,33 @@ pub(super) struct O2ibField {
     /// Stores a value; one that the member has no room for, as its largest.
     pub(super) set: fn(&mut lnet_ioctl_config_o2iblnd_tunables, u32),
     /// The largest number that a program may mean; 0 and what is above stand for the driver's own.
-    most: u32,
+    max: u32,
 }
 
 macro_rules! field {
-    ($name:literal, $field:ident: $kind:ty, $most:expr) => {
+    ($name:literal, $field:ident: $kind:ty, $max:expr) => {
         O2ibField {
             name: $name,
             value: |all| all.$field.into(),
             set: |all, value| all.$field = <$kind>::try_from(value).unwrap_or(<$kind>::MAX),
-            most: $most,
+            max: $max,
         }
     };
 }
 
-const WORD: u32 = i32::MAX as u32;
-const HALF: u32 = u16::MAX as u32 - 1;
+const MAX_WORD: u32 = i32::MAX as u32;
+const MAX_HALF_WORD: u32 = u16::MAX as u32 - 1;
 
 /// The members, in the order in which `lnetctl` shows them.
 pub(super) const O2IB: [O2ibField; 8] = [
-    field!(c"peercredits_hiw", lnd_peercredits_hiw: u32, WORD),
-    field!(c"map_on_demand", lnd_map_on_demand: u32, WORD),
-    field!(c"concurrent_sends", lnd_concurrent_sends: u32, WORD),
-    field!(c"fmr_pool_size", lnd_fmr_pool_size: u32, WORD),
-    field!(c"fmr_flush_trigger", lnd_fmr_flush_trigger: u32, WORD),
-    field!(c"fmr_cache", lnd_fmr_cache: u32, WORD),
-    field!(c"ntx", lnd_ntx: u16, HALF),
-    field!(c"conns_per_peer", lnd_conns_per_peer: u16, HALF),
+    field!(c"peercredits_hiw", lnd_peercredits_hiw: u32, MAX_WORD),
+    field!(c"map_on_demand", lnd_map_on_demand: u32, MAX_WORD),
+    field!(c"concurrent_sends", lnd_concurrent_sends: u32, MAX_WORD),
+    field!(c"fmr_pool_size", lnd_fmr_pool_size: u32, MAX_WORD),
+    field!(c"fmr_flush_trigger", lnd_fmr_flush_trigger: u32, MAX_WORD),
+    field!(c"fmr_cache", lnd_fmr_cache: u32, MAX_WORD),
+    field!(c"ntx", lnd_ntx: u16, MAX_HALF_WORD),
+    field!(c"conns_per_peer", lnd_conns_per_peer: u16, MAX_HALF_WORD),
 ];
 
 /// The tunables of every driver that a program asks for: 0 and negative numbers stand for the default.
@@ -82,7 +82,7 @@ fn members(kind: NetType, asked: &lnet_ioctl_config_lnd_tunables) -> (Option<c_l
     let (sock, rdma) = unsafe { (asked.lt_tun.lnd_tun_u.lnd_sock, asked.lt_tun.lnd_tun_u.lnd_o2ib) };
     let given = O2IB.iter().filter_map(|field| {
         let value = (field.value)(&rdma);
-        Some((field.name.to_str().ok()?, value)).filter(|_| (1..=field.most).contains(&value))
+        Some((field.name.to_str().ok()?, value)).filter(|_| (1..=field.max).contains(&value))
     });
     let (connections, numbers) = match kind {
         NetType::TCP => (sock.lnd_conns_per_peer, LndNumbers::default()),

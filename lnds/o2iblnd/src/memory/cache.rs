@@ -6,7 +6,7 @@ use lnet_core::memory::{MemRange, MemoryOwner};
 use std::collections::VecDeque;
 
 /// The idle registrations that a sweep looks at. More than one: they become fewer while each transfer leaves another.
-const LOOKED_AT: usize = 4;
+const MAX_CHECKED_PER_SWEEP: usize = 4;
 
 /// A registration in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,7 +85,7 @@ impl RegistrationCache {
         if all {
             self.remove_idle(|entry| !entry.owner.is_alive(), &mut give_up);
         } else {
-            for _ in 0..LOOKED_AT.min(self.idle.len()) {
+            for _ in 0..MAX_CHECKED_PER_SWEEP.min(self.idle.len()) {
                 self.look_at_next(&mut give_up);
             }
         }

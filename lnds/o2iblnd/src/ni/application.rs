@@ -2,21 +2,26 @@
 //! other thread has to wake it.
 
 use super::deliver::Role;
-use super::{Look, O2ibNi, try_lock};
+use super::{Look, O2ibNi};
+use lnd_common::sync::try_lock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The number of turns of which one looks at everything, which takes system calls.
-const TURNS: u64 = 16;
+const FULL_LOOK_INTERVAL: u64 = 16;
 
 impl O2ibNi {
     /// Does what there is to do, without waiting. Returns whether there was anything. One thread at a time.
     pub(crate) fn turn_for_application(&self) -> bool {
         let turn = self.app_turns.fetch_add(1, Ordering::Relaxed);
         let Some(mut state) = try_lock(&self.state) else { return false };
-        let look = if state.is_armed || turn.is_multiple_of(TURNS) { Look::Everywhere } else { Look::AtWork };
+        let look = if state.is_armed || turn.is_multiple_of(FULL_LOOK_INTERVAL) {
+            Look::Everywhere
+        } else {
+            Look::AtWork
+        };
         let worked = self.step_with(&mut state, look);
         drop(state);
         // Whoever put something in the inbox since then found the engine locked.

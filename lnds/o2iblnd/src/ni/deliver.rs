@@ -57,9 +57,14 @@ impl Delivery {
         self.last
     }
 
-    /// Whether a thread passes outputs as the interface's own, or has begun to.
-    pub(super) fn is_owner(&self, thread: ThreadId) -> bool {
-        self.all.iter().any(|its| its.thread == thread && its.role == Role::Owner)
+    /// Forgets a thread that passes outputs and does not return from its handler before the interface has ended. Returns what it was.
+    pub(super) fn leave(&mut self, thread: ThreadId) -> Option<Role> {
+        let left = self.all.extract_if(.., |its| its.thread == thread);
+        let (number, role) = left.map(|its| (its.number, its.role)).last()?;
+        if self.current == number {
+            self.current = 0;
+        }
+        Some(role)
     }
 
     fn end(&mut self, number: u64) {

@@ -73,9 +73,10 @@ impl LndNi for NiHandle {
     fn shutdown(&self) {
         self.ni.is_ending.store(true, Ordering::SeqCst);
         self.ni.wake();
-        let is_own = lock(&self.ni.delivery).is_owner(std::thread::current().id());
-        // An event handler on the interface's own thread ends the interface.
-        if is_own {
+        // An event handler may end the interface. The thread that waits for all handlers does not wait for that one.
+        let role = lock(&self.ni.delivery).leave(std::thread::current().id());
+        self.ni.delivered.notify_all();
+        if role == Some(Role::Owner) {
             self.ni.end();
         }
         self.ni.threads.join();

@@ -22,7 +22,7 @@ use crate::engine::Engine;
 use deliver::Delivery;
 use lnd_common::driver_threads::Threads;
 use lnd_common::handler_watch::WatchSignal;
-use lnd_common::sync::lock;
+use lnd_common::sync::{lock, try_lock};
 use lnet_core::lnd::{InterfaceEvents, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{ArrivingMessage, Cause, Clock, Errno, OutgoingMessage, Pooled};
@@ -32,7 +32,7 @@ use lnet_wire::Nid;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
 type Message = Pooled<OutgoingMessage>;
@@ -226,14 +226,5 @@ impl O2ibNi {
         let mut state = lock(&self.state);
         state.is_armed = true;
         !state.device.as_mut().is_some_and(|device| device.arm())
-    }
-}
-
-/// Locks `mutex` if nobody else has, also after a panic.
-pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match mutex.try_lock() {
-        Ok(guard) => Some(guard),
-        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
     }
 }

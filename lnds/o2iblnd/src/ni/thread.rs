@@ -26,18 +26,18 @@ const BUSY_TICK: Duration = Duration::from_millis(200);
 /// stopped waits for this time at most.
 const APP_TURN_PAUSE: Duration = Duration::from_millis(1);
 /// The number of turns of which one looks at everything while there is work.
-const TURNS: u32 = 8;
+const FULL_LOOK_INTERVAL: u32 = 8;
 
 impl O2ibNi {
     /// Starts the owner, and the thread that replaces it when a handler keeps it.
     pub(super) fn start(self: &Arc<Self>) -> io::Result<()> {
         let ni = Arc::clone(self);
-        self.threads.start_owner(OWNER, move || ni.run())?;
-        let ni = Arc::clone(self);
         self.threads.start("lnet_o2ib_watch".to_owned(), move || {
             let watched = Arc::clone(&ni);
             handler_watch::run(&ni.watch, &[watched], |ni| ni.replace_owner());
-        })
+        })?;
+        let ni = Arc::clone(self);
+        self.threads.start_owner(OWNER, move || ni.run())
     }
 
     /// Makes the calling thread the owner, until another becomes it, or until the interface ends, which it carries out.
@@ -65,7 +65,7 @@ impl O2ibNi {
                 }
                 continue;
             }
-            let look = if turns % TURNS == 0 { Look::Everywhere } else { Look::AtWork };
+            let look = if turns % FULL_LOOK_INTERVAL == 0 { Look::Everywhere } else { Look::AtWork };
             let mut state = lock(&self.state);
             let worked = self.step_with(&mut state, look);
             drop(state);

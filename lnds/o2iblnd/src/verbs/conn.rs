@@ -167,14 +167,7 @@ impl Queues {
     }
 
     /// Posts the WRITEs, and the message after them.
-    pub(super) fn post_send(
-        &mut self,
-        conn: ConnId,
-        work: WorkId,
-        writes: &[Write],
-        message: &[u8],
-    ) -> Result<(), Errno> {
-        debug_assert!(conn.0 > 0);
+    pub(super) fn post_send(&mut self, work: WorkId, writes: &[Write], message: &[u8]) -> Result<(), Errno> {
         let buffer = self.free.pop().ok_or(Errno::NoMemory)?;
         let page = &mut self.pages[usize::from(self.receives) + usize::from(buffer)];
         page.0[..message.len()].copy_from_slice(message);

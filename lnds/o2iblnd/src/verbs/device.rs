@@ -283,7 +283,7 @@ impl Device for VerbsDevice {
         message: &[u8],
     ) -> Result<(), Errno> {
         let queues = self.conns.get_mut(&conn).and_then(|its| its.queues.as_mut());
-        queues.ok_or(Errno::NotConnected)?.post_send(conn, work, writes, message)
+        queues.ok_or(Errno::NotConnected)?.post_send(work, writes, message)
     }
 
     fn register(&mut self, range: MemRange, paging: Paging) -> Result<Registration, Errno> {

@@ -16,7 +16,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr::null;
 
 /// The pieces of a work request that are asked for, if the device takes as many.
-const MOST_PIECES: usize = 32;
+const MAX_PIECES: usize = 32;
 
 /// A device's protection domain, with what belongs to it.
 pub(super) struct Protection {
@@ -63,7 +63,7 @@ impl Protection {
             domain,
             channel,
             max_work_requests: attributes.max_qp_wr.max(1) as u32,
-            pieces: (attributes.max_sge.max(1) as usize).min(MOST_PIECES),
+            pieces: (attributes.max_sge.max(1) as usize).min(MAX_PIECES),
             on_demand: pages_on_demand(context),
             memory: HashMap::default(),
             last_memory: 0,
