@@ -16,9 +16,12 @@
 pub mod c_pointer;
 pub mod clock;
 pub mod descriptor;
+pub mod descriptor_passing;
 #[allow(unsafe_code)]
 pub mod exit;
 pub mod interfaces;
 pub mod owner;
+#[allow(unsafe_code)]
+pub mod shared_memory;
 pub mod socket;
 pub mod thread;
