@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lnet_attach::record::{Report, Request};
+use lnet_attach::record::{Operation, Report};
 use lnet_attach::ring::{Consumer, Producer, PushError, size_in_words};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -36,11 +36,11 @@ fuzz_target!(|bytes: &[u8]| {
     while let Ok(Some(kind)) = consumer.pop(&mut body) {
         read += body.len();
         assert!(read <= 8 * CAPACITY);
-        if let Ok(request) = Request::decode(kind, &body) {
-            assert_eq!((request.encode(&mut again), &again), (kind, &body));
+        if let Ok((number, operation)) = Operation::decode(kind, &body) {
+            assert_eq!((operation.encode(number, &mut again), &again), (kind, &body));
         }
-        if let Ok(report) = Report::decode(kind, &body) {
-            assert_eq!((report.encode(&mut again), &again), (kind, &body));
+        if let Ok((number, report)) = Report::decode(kind, &body) {
+            assert_eq!((report.encode(number, &mut again), &again), (kind, &body));
         }
     }
     for _ in 0..100 {

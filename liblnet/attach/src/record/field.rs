@@ -1,9 +1,9 @@
 //! Values in the body of a record. Both processes run on one machine, so that numbers are in its byte order.
 
-use super::Malformed;
+use super::{Answer, Malformed, ProgramMemory};
 use lnet_core::{
     EqHandle, Errno, EventKind, EventParty, InsertPosition, MatchId, MdHandle, MdOptions, MdSpec, MeHandle,
-    Target,
+    Near, Target,
 };
 use lnet_wire::{Nid, Pid};
 
@@ -123,11 +123,62 @@ impl<T: Field, E: Field> Field for Result<T, E> {
     }
 }
 
+impl Field for String {
+    fn put(&self, to: &mut Vec<u8>) {
+        // A body is far shorter than 4 GiB.
+        (self.len() as u32).put(to);
+        to.extend_from_slice(self.as_bytes());
+    }
+
+    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+        let len = u32::take(from)? as usize;
+        let (text, rest) = from.split_at_checked(len).ok_or(Malformed::TooShort)?;
+        *from = rest;
+        Self::from_utf8(text.to_vec()).map_err(|_| Malformed::Value("a text"))
+    }
+}
+
 impl Field for () {
     fn put(&self, _: &mut Vec<u8>) {}
 
     fn take(_: &mut &[u8]) -> Result<Self, Malformed> {
         Ok(())
+    }
+}
+
+/// Enumerations: the number of the variant, and its fields.
+macro_rules! choices {
+    ($($type:ident: $what:literal { $($number:literal = $variant:ident $(($($item:ident),*))? $({ $($field:ident),* })?),* $(,)? })*) => {$(
+        impl Field for $type {
+            fn put(&self, to: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant $(($($item),*))? $({ $($field),* })? => {
+                        $number.put(to);
+                        $($($item.put(to);)*)?
+                        $($($field.put(to);)*)?
+                    })*
+                }
+            }
+
+            fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+                Ok(match u8::take(from)? {
+                    $($number => {
+                        $($(let $item = Field::take(from)?;)*)?
+                        $($(let $field = Field::take(from)?;)*)?
+                        Self::$variant $(($($item),*))? $({ $($field),* })?
+                    })*
+                    _ => return Err(Malformed::Value($what)),
+                })
+            }
+        }
+    )*};
+}
+
+choices! {
+    Near: "a hint" { 0_u8 = Md(md), 1_u8 = Cpt(cpt) }
+    ProgramMemory: "memory" { 0_u8 = InPlace(pieces), 1_u8 = Copied(pieces), 2_u8 = OnDemand(len) }
+    Answer: "an answer" {
+        0_u8 = Nothing, 1_u8 = Number(number), 2_u8 = Process(nid, pid), 3_u8 = Distance { hops, order, source }, 4_u8 = Text(text),
     }
 }
 

@@ -1,14 +1,15 @@
-//! The records in the rings: what a program asks its node for ([`Request`]), and what the node tells the program ([`Report`]).
+//! The records in the rings: what a program asks its node for ([`Operation`]), and what the node tells the program ([`Report`]).
 //!
-//! A record's kind is the number of its row, its body the fields of that row in their order.
+//! A record's kind is the number of its row, its body a number and the fields of that row in their order. The number is that of an
+//! operation, which its [`Report::Done`] repeats.
 
 mod field;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 use field::{Field, structures};
-use lnet_core::{EqHandle, Errno, Event, InsertPosition, MatchId, MdHandle, MdSpec, MeHandle, Target};
-use lnet_wire::Nid;
+use lnet_core::{Errno, Event, InsertPosition, MatchId, MdHandle, MdSpec, MeHandle, Near, Target};
+use lnet_wire::{Nid, Pid};
 
 /// The reason why a record cannot be read. Its sender has broken the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,53 +28,119 @@ pub enum Malformed {
     Value(&'static str),
 }
 
-/// Memory of a program, as the program names it.
+/// A part of memory that a program has registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The number of the registered memory that the piece is in; `None` for other memory of the process.
-    pub registration: Option<u32>,
-    /// The address of the first byte in the process, or its place in the registered memory.
-    pub address: u64,
+    /// The number of the registration.
+    pub registration: u32,
+    /// The offset of the first byte in it.
+    pub offset: u64,
     /// The number of bytes.
     pub len: u32,
 }
 
+/// A match entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatchEntry {
+    /// The peers that match.
+    pub from: MatchId,
+    /// The bits that match.
+    pub match_bits: u64,
+    /// The bits that do not count.
+    pub ignore_bits: u64,
+    /// Whether the entry ends with its MD.
+    pub unlink: bool,
+    /// The place among the others.
+    pub position: InsertPosition,
+}
+
+/// A memory descriptor. Its events come as [`Report::Happened`], whether or not it has a queue in the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// The content of the program's `struct lnet_md`, without its queue.
+    pub spec: MdSpec,
+    /// The memory.
+    pub memory: ProgramMemory,
+    /// Whether it ends when it is exhausted.
+    pub unlink: bool,
+    /// The hint for the choice of an interface.
+    pub near: Option<Near>,
+}
+
+/// The memory of an MD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramMemory {
+    /// Registered memory, which is used in place.
+    InPlace(Vec<Piece>),
+    /// Registered memory from and to which the program copies: before a PUT, and after each event of data that arrived. The data of a
+    /// GET of a peer are asked for by [`Report::Fetch`].
+    Copied(Vec<Piece>),
+    /// Nothing but that many bytes, which peers only GET: they are asked for by [`Report::Fetch`].
+    OnDemand(u32),
+}
+
+/// What an operation gives the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing but its success.
+    Nothing,
+    /// The cookie of a new object, or another number.
+    Number(u64),
+    /// A NID and a PID.
+    Process(Nid, Pid),
+    /// The distance of a NID.
+    Distance {
+        /// The number of networks that a message crosses.
+        hops: u32,
+        /// The rank among paths of the same distance.
+        order: u32,
+        /// The interface of the node that would send.
+        source: Nid,
+    },
+    /// Some lines.
+    Text(String),
+}
+
 /// An enumeration whose variants are kinds of records.
 macro_rules! records {
-    ($(#[$enum_doc:meta])* $name:ident { $($(#[$doc:meta])* $kind:literal = $variant:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? })* }) => {
+    ($(#[$enum_doc:meta])* $name:ident { $($(#[$doc:meta])* $kind:literal = $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? })?)* }) => {
         $(#[$enum_doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum $name {
-            $($(#[$doc])* $variant { $($(#[$field_doc])* $field: $type),* },)*
+            $($(#[$doc])* $variant $({ $($(#[$field_doc])* $field: $type),* })?,)*
         }
 
         impl $name {
             /// Puts the body into `body`, in place of what that holds; returns the kind.
-            pub fn encode(&self, body: &mut Vec<u8>) -> u32 {
+            pub fn encode(&self, number: u64, body: &mut Vec<u8>) -> u32 {
                 body.clear();
+                number.put(body);
                 match self {
-                    $(Self::$variant { $($field),* } => {
-                        $($field.put(body);)*
+                    $(Self::$variant $({ $($field),* })? => {
+                        $($($field.put(body);)*)?
                         $kind
                     })*
                 }
             }
 
-            /// The record with this kind and body.
-            pub fn decode(kind: u32, mut body: &[u8]) -> Result<Self, Malformed> {
+            /// The number and the record with this kind and body.
+            pub fn decode(kind: u32, mut body: &[u8]) -> Result<(u64, Self), Malformed> {
                 let from = &mut body;
+                let number = u64::take(from)?;
                 let record = match kind {
-                    $($kind => Self::$variant { $($field: Field::take(from)?),* },)*
+                    $($kind => Self::$variant $({ $($field: Field::take(from)?),* })?,)*
                     _ => return Err(Malformed::Kind(kind)),
                 };
-                if body.is_empty() { Ok(record) } else { Err(Malformed::TooLong) }
+                if body.is_empty() { Ok((number, record)) } else { Err(Malformed::TooLong) }
             }
         }
     };
 }
 
 structures! {
-    Piece { registration, address, len }
+    Piece { registration, offset, len }
+    MatchEntry { from, match_bits, ignore_bits, unlink, position }
+    Descriptor { spec, memory, unlink, near }
     Event {
         kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, md_handle, md, hdr_data, status, unlinked, offset,
         sequence,
@@ -81,96 +148,46 @@ structures! {
 }
 
 records! {
-    /// What a program asks its node for. Each is answered by a [`Report::Done`] with its number.
-    Request {
-        /// `LNetMEAttach`.
+    /// What a program asks its node for. Each but [`Operation::Fetched`] is answered by a [`Report::Done`] with its number.
+    Operation {
+        /// `LNetMEAttach`. Gives the cookie.
         1 = MeAttach {
-            /// The request's number, of the program's choice.
-            number: u64,
             /// The portal.
             portal: u32,
-            /// The peers that match.
-            from: MatchId,
-            /// The bits that match.
-            match_bits: u64,
-            /// The bits that do not count.
-            ignore_bits: u64,
-            /// Whether the entry ends with its MD.
-            unlink: bool,
-            /// The place in the portal's list.
-            position: InsertPosition,
+            /// The entry.
+            entry: MatchEntry,
         }
-        /// `LNetMEInsert`.
+        /// `LNetMEInsert`. Gives the cookie.
         2 = MeInsert {
-            /// The request's number.
-            number: u64,
             /// The entry beside which the new one goes.
             beside: MeHandle,
-            /// The peers that match.
-            from: MatchId,
-            /// The bits that match.
-            match_bits: u64,
-            /// The bits that do not count.
-            ignore_bits: u64,
-            /// Whether the entry ends with its MD.
-            unlink: bool,
-            /// The place beside the other one.
-            position: InsertPosition,
+            /// The new entry.
+            entry: MatchEntry,
         }
         /// `LNetMEUnlink`.
         3 = MeUnlink {
-            /// The request's number.
-            number: u64,
             /// The entry.
             me: MeHandle,
         }
-        /// `LNetMDAttach`.
+        /// `LNetMDAttach`. Gives the cookie, before any event.
         4 = MdAttach {
-            /// The request's number.
-            number: u64,
             /// The entry that gets the MD.
             me: MeHandle,
             /// The MD.
-            spec: MdSpec,
-            /// Its memory, in order.
-            memory: Vec<Piece>,
-            /// Whether it ends when it is exhausted.
-            unlink: bool,
+            md: Descriptor,
         }
-        /// `LNetMDBind`.
+        /// `LNetMDBind`. Gives the cookie, before any event.
         5 = MdBind {
-            /// The request's number.
-            number: u64,
             /// The MD.
-            spec: MdSpec,
-            /// Its memory, in order.
-            memory: Vec<Piece>,
-            /// Whether it ends when it is exhausted.
-            unlink: bool,
+            md: Descriptor,
         }
         /// `LNetMDUnlink`.
         6 = MdUnlink {
-            /// The request's number.
-            number: u64,
             /// The MD.
             md: MdHandle,
         }
-        /// `LNetEQAlloc`. The queue's ring and handler are in the program.
-        7 = EqAlloc {
-            /// The request's number.
-            number: u64,
-        }
-        /// `LNetEQFree`.
-        8 = EqFree {
-            /// The request's number.
-            number: u64,
-            /// The queue.
-            eq: EqHandle,
-        }
         /// `LNetPut`.
-        9 = Put {
-            /// The request's number.
-            number: u64,
+        7 = Put {
             /// The interface to send from, if the program names one.
             from: Option<Nid>,
             /// The MD with the data.
@@ -183,9 +200,7 @@ records! {
             hdr_data: u64,
         }
         /// `LNetGet`.
-        10 = Get {
-            /// The request's number.
-            number: u64,
+        8 = Get {
             /// The interface to send from, if the program names one.
             from: Option<Nid>,
             /// The MD for the data.
@@ -194,13 +209,53 @@ records! {
             target: Target,
         }
         /// `LNetSetLazyPortal`, `LNetClearLazyPortal`.
-        11 = Lazy {
-            /// The request's number.
-            number: u64,
+        9 = Lazy {
             /// The portal.
             portal: u32,
             /// Whether messages wait there for memory.
             is_lazy: bool,
+        }
+        /// The end of the use of registered memory. MDs with it go on.
+        10 = Deregister {
+            /// The number of the registration.
+            registration: u32,
+        }
+        /// The data for a GET that [`Report::Fetch`] with this number has asked for.
+        11 = Fetched {
+            /// Where they are, until [`Report::Returned`] with this number.
+            data: Result<Vec<Piece>, Errno>,
+        }
+        /// `LNetGetId`. Gives the process.
+        12 = Interface {
+            /// The number of the interface.
+            index: u32,
+        }
+        /// `LNetDist`. Gives the distance.
+        13 = Distance {
+            /// The NID.
+            nid: Nid,
+        }
+        /// `LNetPrimaryNID`. Gives the process, whose PID says nothing.
+        14 = PrimaryNid {
+            /// A NID of the peer.
+            nid: Nid,
+        }
+        /// `LNetAddPeer`.
+        15 = AddPeer {
+            /// The NIDs of the peer.
+            nids: Vec<Nid>,
+        }
+        /// `LNetPeerDiscovered`.
+        16 = PeerDiscovered {
+            /// A NID of the peer.
+            nid: Nid,
+        }
+        /// `LNetGetPeerDiscoveryStatus`. Gives 1 if the node discovers others, else 0.
+        17 = DiscoveryStatus
+        /// `LNetDebugPeer`. Gives the lines for the log.
+        18 = DescribePeer {
+            /// A NID of the peer.
+            nid: Nid,
         }
     }
 }
@@ -208,19 +263,26 @@ records! {
 records! {
     /// What a node tells a program.
     Report {
-        /// The end of a request, before any event that follows from it.
+        /// The end of the operation with this number, before any event that follows from it.
         1 = Done {
-            /// The request's number.
-            number: u64,
-            /// The handle that was made, or 0.
-            result: Result<u64, Errno>,
+            /// What it gives.
+            result: Result<Answer, Errno>,
         }
-        /// An event in a queue of the program.
+        /// An event of an MD. Its number says nothing.
         2 = Happened {
-            /// The queue.
-            eq: EqHandle,
-            /// The event.
+            /// The event; its MD's queue and its place there are the program's to fill in.
             event: Event,
         }
+        /// A peer wants to GET data of an MD whose memory only the program has: see [`Operation::Fetched`].
+        3 = Fetch {
+            /// The MD.
+            md: MdHandle,
+            /// The offset of the first byte in the MD.
+            offset: u32,
+            /// The number of bytes.
+            len: u32,
+        }
+        /// The memory of [`Operation::Fetched`] with this number is not used any more.
+        4 = Returned
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use lnet_core::{EventKind, EventParty, MdOptions};
+use lnet_core::{EqHandle, EventKind, EventParty, MdOptions};
 use lnet_wire::{NetId, NetType, Pid};
 use proptest::prelude::*;
 
@@ -37,43 +37,68 @@ fn target() -> impl Strategy<Value = Target> {
 }
 
 fn pieces() -> impl Strategy<Value = Vec<Piece>> {
-    let piece = any::<(Option<u32>, u64, u32)>().prop_map(|(registration, address, len)| Piece {
-        registration,
-        address,
-        len,
-    });
+    let piece = any::<(u32, u64, u32)>();
+    let piece = piece.prop_map(|(registration, offset, len)| Piece { registration, offset, len });
     prop::collection::vec(piece, 0..20)
 }
 
-fn request() -> impl Strategy<Value = Request> {
+fn descriptor() -> impl Strategy<Value = Descriptor> {
+    let memory = prop_oneof![
+        pieces().prop_map(ProgramMemory::InPlace),
+        pieces().prop_map(ProgramMemory::Copied),
+        any::<u32>().prop_map(ProgramMemory::OnDemand),
+    ];
+    let near = prop_oneof![
+        Just(None),
+        any::<u64>().prop_map(|md| Some(Near::Md(MdHandle::from_cookie(md)))),
+        any::<u32>().prop_map(|cpt| Some(Near::Cpt(cpt))),
+    ];
+    (spec(), memory, any::<bool>(), near).prop_map(|(spec, memory, unlink, near)| Descriptor {
+        spec,
+        memory,
+        unlink,
+        near,
+    })
+}
+
+fn entry() -> impl Strategy<Value = MatchEntry> {
     let position =
         prop::sample::select(vec![InsertPosition::Before, InsertPosition::After, InsertPosition::Local]);
     let from = (nid(), any::<Option<u32>>()).prop_map(|(nid, pid)| MatchId { nid, pid: pid.map(Pid) });
+    (any::<(u64, u64, bool)>(), from, position).prop_map(
+        |((match_bits, ignore_bits, unlink), from, position)| MatchEntry {
+            from,
+            match_bits,
+            ignore_bits,
+            unlink,
+            position,
+        },
+    )
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        (any::<(u64, u32, u64, u64, bool)>(), from, position).prop_map(
-            |((number, portal, match_bits, ignore_bits, unlink), from, position)| Request::MeAttach {
-                number,
-                portal,
-                from,
-                match_bits,
-                ignore_bits,
-                unlink,
-                position
-            }
-        ),
-        (any::<(u64, u64, bool)>(), spec(), pieces()).prop_map(|((number, me, unlink), spec, memory)| {
-            Request::MdAttach { number, me: MeHandle::from_cookie(me), spec, memory, unlink }
+        (any::<u32>(), entry()).prop_map(|(portal, entry)| Operation::MeAttach { portal, entry }),
+        (any::<u64>(), descriptor())
+            .prop_map(|(me, md)| Operation::MdAttach { me: MeHandle::from_cookie(me), md }),
+        (any::<(u64, bool, u64)>(), nid(), target()).prop_map(|((md, ack, hdr_data), from, target)| {
+            Operation::Put { from, md: MdHandle::from_cookie(md), ack, target, hdr_data }
         }),
-        (any::<(u64, u64, bool, u64)>(), nid(), target()).prop_map(
-            |((number, md, ack, hdr_data), from, target)| {
-                Request::Put { number, from, md: MdHandle::from_cookie(md), ack, target, hdr_data }
-            }
-        ),
-        any::<(u64, u32, bool)>().prop_map(|(number, portal, is_lazy)| Request::Lazy {
-            number,
-            portal,
-            is_lazy
-        }),
+        any::<(u32, bool)>().prop_map(|(portal, is_lazy)| Operation::Lazy { portal, is_lazy }),
+        pieces().prop_map(|pieces| Operation::Fetched { data: Ok(pieces) }),
+        prop::collection::vec(nid(), 0..9)
+            .prop_map(|nids| Operation::AddPeer { nids: nids.into_iter().flatten().collect() }),
+        Just(Operation::DiscoveryStatus),
+    ]
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    prop_oneof![
+        Just(Answer::Nothing),
+        any::<u64>().prop_map(Answer::Number),
+        nid().prop_map(|nid| Answer::Process(nid.unwrap_or(Nid::LOOPBACK), Pid::LUSTRE)),
+        any::<(u32, u32)>().prop_map(|(hops, order)| Answer::Distance { hops, order, source: Nid::LOOPBACK }),
+        any::<String>().prop_map(Answer::Text),
     ]
 }
 
@@ -118,37 +143,39 @@ fn event() -> impl Strategy<Value = Event> {
 
 proptest! {
     #[test]
-    fn requests_arrive_as_they_were_sent(request in request()) {
+    fn operations_arrive_as_they_were_sent(number: u64, operation in operation()) {
         let mut body = vec![7; 9];
-        let kind = request.encode(&mut body);
-        prop_assert_eq!(Request::decode(kind, &body), Ok(request));
+        let kind = operation.encode(number, &mut body);
+        prop_assert_eq!(Operation::decode(kind, &body), Ok((number, operation)));
         // Neither less nor more is taken.
-        prop_assert_eq!(Request::decode(kind, &[&body[..], &[0]].concat()), Err(Malformed::TooLong));
-        prop_assert!(Request::decode(kind, &body[..body.len() - 1]).is_err());
+        prop_assert_eq!(Operation::decode(kind, &[&body[..], &[0]].concat()), Err(Malformed::TooLong));
+        prop_assert!(Operation::decode(kind, &body[..body.len() - 1]).is_err());
     }
 
     #[test]
-    fn reports_arrive_as_they_were_sent(event in event(), number: u64, handle: u64) {
+    fn reports_arrive_as_they_were_sent(event in event(), answer in answer(), number: u64, md: u64) {
         let mut body = Vec::new();
         for report in [
-            Report::Happened { eq: EqHandle::from_cookie(handle), event },
-            Report::Done { number, result: Ok(handle) },
-            Report::Done { number, result: event.status.map(|()| 0) },
+            Report::Happened { event },
+            Report::Done { result: Ok(answer.clone()) },
+            Report::Done { result: event.status.map(|()| answer.clone()) },
+            Report::Fetch { md: MdHandle::from_cookie(md), offset: 7, len: 9 },
+            Report::Returned,
         ] {
-            let kind = report.encode(&mut body);
-            prop_assert_eq!(Report::decode(kind, &body), Ok(report));
+            let kind = report.encode(number, &mut body);
+            prop_assert_eq!(Report::decode(kind, &body), Ok((number, report)));
         }
     }
 
     #[test]
-    fn what_can_be_read_is_written_as_the_same_bytes(kind in 0..14_u32, bytes: Vec<u8>) {
+    fn what_can_be_read_is_written_as_the_same_bytes(kind in 0..20_u32, bytes: Vec<u8>) {
         let mut again = Vec::new();
-        if let Ok(request) = Request::decode(kind, &bytes) {
-            prop_assert_eq!(request.encode(&mut again), kind);
+        if let Ok((number, operation)) = Operation::decode(kind, &bytes) {
+            prop_assert_eq!(operation.encode(number, &mut again), kind);
             prop_assert_eq!(&again, &bytes);
         }
-        if let Ok(report) = Report::decode(kind, &bytes) {
-            prop_assert_eq!(report.encode(&mut again), kind);
+        if let Ok((number, report)) = Report::decode(kind, &bytes) {
+            prop_assert_eq!(report.encode(number, &mut again), kind);
             prop_assert_eq!(&again, &bytes);
         }
     }
@@ -158,15 +185,15 @@ proptest! {
 fn what_no_program_may_send_is_told_apart() {
     let lazy = |last| [&1_u64.to_ne_bytes()[..], &5_u32.to_ne_bytes(), &[last]].concat();
     for (kind, body, expected) in [
-        (11, lazy(1), Ok(Request::Lazy { number: 1, portal: 5, is_lazy: true })),
-        (11, lazy(2), Err(Malformed::Value("a truth value"))),
+        (9, lazy(1), Ok((1, Operation::Lazy { portal: 5, is_lazy: true }))),
+        (9, lazy(2), Err(Malformed::Value("a truth value"))),
         (0, lazy(1), Err(Malformed::Kind(0))),
-        (12, lazy(1), Err(Malformed::Kind(12))),
-        (7, vec![0; 7], Err(Malformed::TooShort)),
-        (7, vec![0; 9], Err(Malformed::TooLong)),
+        (19, lazy(1), Err(Malformed::Kind(19))),
+        (17, vec![0; 7], Err(Malformed::TooShort)),
+        (17, vec![0; 9], Err(Malformed::TooLong)),
         // A list with fewer elements than it says.
-        (5, [vec![0; 8 + 8 + 4 + 4 + 4 + 4 + 8 + 1], vec![255; 4]].concat(), Err(Malformed::TooShort)),
+        (15, [vec![0; 8], vec![255; 4]].concat(), Err(Malformed::TooShort)),
     ] {
-        assert_eq!(Request::decode(kind, &body), expected, "{kind} {body:?}");
+        assert_eq!(Operation::decode(kind, &body), expected, "{kind} {body:?}");
     }
 }

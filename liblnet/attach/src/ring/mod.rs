@@ -56,8 +56,10 @@ const CONSUMER_SLEEPS: usize = 16;
 const PRODUCER_WAITS: usize = 24;
 /// The longest body in bytes.
 pub const MAX_BODY: usize = 16 << 10;
-/// The least and the most words for records.
-const CAPACITIES: (usize, usize) = (if cfg!(loom) { 2 } else { 4096 }, 1 << 24);
+/// The fewest words for records.
+pub const MIN_CAPACITY: usize = if cfg!(loom) { 2 } else { 4096 };
+/// The most words for records.
+pub const MAX_CAPACITY: usize = 1 << 24;
 
 /// The memory of a ring, shared by the two sides. All words are 0 before the first side begins.
 pub trait Words: Deref<Target = [AtomicU64]> {}
@@ -67,7 +69,7 @@ impl<W: Deref<Target = [AtomicU64]>> Words for W {}
 /// The number of words of a ring with room for `capacity` words of records. `None` if that is not a power of two between 2^12 and 2^24:
 /// 32 KiB to 128 MiB.
 pub fn size_in_words(capacity: usize) -> Option<usize> {
-    let is_allowed = capacity.is_power_of_two() && (CAPACITIES.0..=CAPACITIES.1).contains(&capacity);
+    let is_allowed = capacity.is_power_of_two() && (MIN_CAPACITY..=MAX_CAPACITY).contains(&capacity);
     is_allowed.then_some(PREFIX + capacity)
 }
 
