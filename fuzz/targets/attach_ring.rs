@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lnet_attach::record::{Operation, Report};
+use lnet_attach::record::{Message, Operation, Report};
 use lnet_attach::ring::{Consumer, Producer, PushError, size_in_words};
 use std::ops::Deref;
 use std::sync::Arc;

@@ -3,11 +3,11 @@
 //! A record's kind is the number of its row, its body a number and the fields of that row in their order. The number is that of an
 //! operation, which its [`Report::Done`] repeats.
 
-mod field;
+pub(crate) mod field;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use field::{Field, structures};
+use field::structures;
 use lnet_core::{Errno, Event, InsertPosition, MatchId, MdHandle, MdSpec, MeHandle, Near, Target};
 use lnet_wire::{Nid, Pid};
 
@@ -101,8 +101,17 @@ pub enum Answer {
     Text(String),
 }
 
-/// An enumeration whose variants are kinds of records.
-macro_rules! records {
+/// A record, or a message on the socket: something with a kind and a body.
+pub trait Message: Sized {
+    /// Puts the body into `body`, in place of what that holds; returns the kind.
+    fn encode(&self, number: u64, body: &mut Vec<u8>) -> u32;
+
+    /// The number and the message with this kind and body.
+    fn decode(kind: u32, body: &[u8]) -> Result<(u64, Self), Malformed>;
+}
+
+/// An enumeration whose variants are kinds of messages.
+macro_rules! messages {
     ($(#[$enum_doc:meta])* $name:ident { $($(#[$doc:meta])* $kind:literal = $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? })?)* }) => {
         $(#[$enum_doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,9 +119,9 @@ macro_rules! records {
             $($(#[$doc])* $variant $({ $($(#[$field_doc])* $field: $type),* })?,)*
         }
 
-        impl $name {
-            /// Puts the body into `body`, in place of what that holds; returns the kind.
-            pub fn encode(&self, number: u64, body: &mut Vec<u8>) -> u32 {
+        impl $crate::record::Message for $name {
+            fn encode(&self, number: u64, body: &mut Vec<u8>) -> u32 {
+                use $crate::record::field::Field;
                 body.clear();
                 number.put(body);
                 match self {
@@ -123,19 +132,20 @@ macro_rules! records {
                 }
             }
 
-            /// The number and the record with this kind and body.
-            pub fn decode(kind: u32, mut body: &[u8]) -> Result<(u64, Self), Malformed> {
+            fn decode(kind: u32, mut body: &[u8]) -> Result<(u64, Self), $crate::record::Malformed> {
+                use $crate::record::field::Field;
                 let from = &mut body;
                 let number = u64::take(from)?;
-                let record = match kind {
+                let message = match kind {
                     $($kind => Self::$variant $({ $($field: Field::take(from)?),* })?,)*
-                    _ => return Err(Malformed::Kind(kind)),
+                    _ => return Err($crate::record::Malformed::Kind(kind)),
                 };
-                if body.is_empty() { Ok((number, record)) } else { Err(Malformed::TooLong) }
+                if body.is_empty() { Ok((number, message)) } else { Err($crate::record::Malformed::TooLong) }
             }
         }
     };
 }
+pub(crate) use messages;
 
 structures! {
     Piece { registration, offset, len }
@@ -147,7 +157,7 @@ structures! {
     }
 }
 
-records! {
+messages! {
     /// What a program asks its node for. Each but [`Operation::Fetched`] is answered by a [`Report::Done`] with its number.
     Operation {
         /// `LNetMEAttach`. Gives the cookie.
@@ -260,7 +270,7 @@ records! {
     }
 }
 
-records! {
+messages! {
     /// What a node tells a program.
     Report {
         /// The end of the operation with this number, before any event that follows from it.
