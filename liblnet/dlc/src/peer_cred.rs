@@ -13,7 +13,7 @@ pub struct PeerCred {
     /// The effective user id of the process.
     pub user: u32,
     /// The id of the process; `None` for a process in a container that has no id here.
-    process: Option<Pid>,
+    pub process: Option<Pid>,
 }
 
 impl PeerCred {

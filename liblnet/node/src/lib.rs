@@ -12,6 +12,7 @@ mod driver_configs;
 mod drivers;
 mod environment;
 mod links;
+mod named_socket;
 mod node;
 mod ping;
 mod placement;

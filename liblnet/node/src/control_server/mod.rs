@@ -9,6 +9,7 @@ mod connection;
 mod listener;
 mod log;
 
+use crate::named_socket::{NamedSocket, SocketAccess};
 use clients::Clients;
 use listener::{Access, ControlListener};
 use lnet_dlc::Backend;
@@ -20,6 +21,7 @@ use log::ServerLog;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -94,21 +96,24 @@ impl ControlServer {
     pub fn start(config: ControlConfig, backend: SharedBackend) -> io::Result<Self> {
         let ControlConfig { directory, name, status_mode, listener, status_listener, .. } = config;
         let (control, status) = (directory.socket(&name), directory.status_socket(&name));
+        let bind =
+            |path: &Path, mode| NamedSocket::bind(&directory, path, SocketAccess { mode, group: None });
         let control = match listener {
-            Some(listener) => ControlListener::inherited(listener, Access::Configure)?,
-            None => ControlListener::bind(&directory, &control, 0o600, Access::Configure)?,
+            Some(listener) => NamedSocket::inherited(listener)?,
+            None => bind(&control, 0o600)?,
         };
         let status = match (status_listener, status_mode) {
-            (Some(listener), _) => Some(ControlListener::inherited(listener, Access::Read)?),
-            (None, Some(mode)) => Some(ControlListener::bind(&directory, &status, mode, Access::Read)?),
+            (Some(listener), _) => Some(NamedSocket::inherited(listener)?),
+            (None, Some(mode)) => Some(bind(&status, mode)?),
             (None, None) => None,
         };
         let log = Arc::new(ServerLog::new());
-        let listeners: Vec<(ControlListener, Arc<Clients>)> = [Some(control), status]
-            .into_iter()
-            .flatten()
-            .map(|listener| (listener, Arc::new(Clients::new(config.max_clients, Arc::clone(&log)))))
-            .collect();
+        let listeners: Vec<(ControlListener, Arc<Clients>)> =
+            [(Some(control), Access::Configure), (status, Access::Read)]
+                .into_iter()
+                .filter_map(|(named, access)| Some(ControlListener { named: named?, access }))
+                .map(|listener| (listener, Arc::new(Clients::new(config.max_clients, Arc::clone(&log)))))
+                .collect();
         let clients = listeners.iter().map(|(_, clients)| Arc::clone(clients)).collect();
         let (wake, wake_fd) = unix_pair()?;
         let builder = thread::Builder::new().name("lnet_control".to_owned()).stack_size(STACK);
@@ -179,8 +184,9 @@ fn accept(
     loop {
         let mut waited_for = vec![PollFd::new(wake_fd, PollFlags::IN)];
         if !pausing {
-            waited_for
-                .extend(listeners.iter().map(|(listener, _)| PollFd::new(&listener.socket, PollFlags::IN)));
+            waited_for.extend(
+                listeners.iter().map(|(listener, _)| PollFd::new(&listener.named.socket, PollFlags::IN)),
+            );
         }
         log.poll();
         match poll(&mut waited_for, Some(if pausing { &ACCEPT_RETRY_INTERVAL } else { &LOG_INTERVAL })) {
@@ -198,7 +204,7 @@ fn accept(
         }
         pausing = false;
         for (listener, clients) in listeners {
-            match accept_unix(&listener.socket) {
+            match accept_unix(&listener.named.socket) {
                 Ok(stream) => clients.admit(stream, listener.access, backend, request_timeout),
                 Err(error) if is_harmless(&error) => {}
                 Err(error) => {
