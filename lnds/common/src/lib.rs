@@ -10,7 +10,7 @@
 //!   and detects duplicates with [`dedup::DedupTable`].
 //!
 //! A driver whose threads run event handlers, which may block them, needs [`driver_threads::Threads`] and a
-//! [`handler_watch`].
+//! [`handler_watch`]; [`deliverers::Deliverers`] as well, if any of several threads may run them, one at a time.
 //!
 //! Each driver decides how IDs and ACKs are encoded, and has its own queue of messages that wait for a connection.
 //! Log lines go through `lnet_log::RateLimitedLog`.
@@ -21,6 +21,7 @@ pub mod conn_error;
 pub mod conn_limit;
 pub mod connect_schedule;
 pub mod dedup;
+pub mod deliverers;
 pub mod driver_threads;
 pub mod handler_watch;
 pub mod ip_interfaces;

@@ -1,8 +1,8 @@
 //! What an application's thread does for an interface while it waits for an event: it looks for what the device has done, so that no
 //! other thread has to wake it.
 
-use super::deliver::Role;
 use super::{Look, O2ibNi};
+use lnd_common::deliverers::Role;
 use lnd_common::sync::try_lock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::Arc;

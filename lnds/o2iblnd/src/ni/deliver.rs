@@ -5,6 +5,7 @@ use super::handle::Deferred;
 use super::thread::OWNER;
 use super::{Command, Message, O2ibNi};
 use crate::conn::{Decision, Ended, Output, RxId};
+use lnd_common::deliverers::Role;
 use lnd_common::handler_watch::Served;
 use lnd_common::sync::lock;
 use lnet_core::event::HandlerState;
@@ -15,79 +16,13 @@ use lnet_wire::Nid;
 use std::fmt::Arguments;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
-use std::thread::ThreadId;
-
-/// What a thread is that passes outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The interface's own thread.
-    Owner,
-    /// A thread of the application.
-    Application,
-}
-
-/// The threads that pass outputs to the core: the deliverer, and those that it has replaced, which are inside a handler.
-#[derive(Debug, Default)]
-pub(super) struct Delivery {
-    all: Vec<Deliverer>,
-    /// The number of the deliverer; 0 for none.
-    current: u64,
-    last: u64,
-}
-
-#[derive(Debug)]
-struct Deliverer {
-    number: u64,
-    role: Role,
-    thread: ThreadId,
-    handlers: Option<Arc<HandlerState>>,
-}
-
-impl Delivery {
-    fn current(&self) -> Option<&Deliverer> {
-        self.all.iter().find(|its| its.number == self.current)
-    }
-
-    /// Makes the calling thread the deliverer.
-    fn begin(&mut self, role: Role) -> u64 {
-        self.last += 1;
-        self.current = self.last;
-        let handlers = HandlerState::with_own(Arc::clone);
-        self.all.push(Deliverer { number: self.last, role, thread: std::thread::current().id(), handlers });
-        self.last
-    }
-
-    /// Forgets a thread that passes outputs and does not return from its handler before the interface has ended. Returns what it was.
-    pub(super) fn leave(&mut self, thread: ThreadId) -> Option<Role> {
-        let left = self.all.extract_if(.., |its| its.thread == thread);
-        let (number, role) = left.map(|its| (its.number, its.role)).last()?;
-        if self.current == number {
-            self.current = 0;
-        }
-        Some(role)
-    }
-
-    fn end(&mut self, number: u64) {
-        self.all.retain(|its| its.number != number);
-        if self.current == number {
-            self.current = 0;
-        }
-    }
-
-    /// Lets another thread become the deliverer, in place of one with this role.
-    fn replace(&mut self, role: Role) {
-        if self.current().is_some_and(|its| its.role == role) {
-            self.current = 0;
-        }
-    }
-}
 
 impl O2ibNi {
     /// Passes the outputs to the core, unless a thread does. Event handlers of the program run here.
     pub(super) fn deliver(&self, role: Role) {
         while self.has_outputs() {
             let mut delivery = lock(&self.delivery);
-            if delivery.current != 0 {
+            if delivery.is_served() {
                 return;
             }
             let number = delivery.begin(role);
@@ -103,7 +38,7 @@ impl O2ibNi {
     pub(super) fn deliver_last(&self) {
         let me = std::thread::current().id();
         let mut delivery = lock(&self.delivery);
-        while delivery.all.iter().any(|its| its.thread != me) {
+        while delivery.has_others(me) {
             delivery = self.delivered.wait(delivery).unwrap_or_else(PoisonError::into_inner);
         }
         let number = delivery.begin(Role::Owner);
@@ -137,12 +72,12 @@ impl O2ibNi {
                     }
                 }
             }
-            if lock(&self.delivery).current != number {
+            if !lock(&self.delivery).is_current(number) {
                 break;
             }
         }
         let mut delivery = lock(&self.delivery);
-        let was_current = delivery.current == number;
+        let was_current = delivery.is_current(number);
         delivery.end(number);
         drop(delivery);
         if self.is_ending.load(Ordering::SeqCst) {
@@ -238,14 +173,11 @@ impl Served for O2ibNi {
     }
 
     fn is_served(&self) -> bool {
-        lock(&self.delivery).current != 0
+        lock(&self.delivery).is_served()
     }
 
     fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
-        let delivery = lock(&self.delivery);
-        let of =
-            |role| delivery.current().filter(|its| its.role == role).and_then(|its| its.handlers.clone());
-        [of(Role::Owner), of(Role::Application)]
+        lock(&self.delivery).servers()
     }
 
     fn app_poller_is_kept(&self) {

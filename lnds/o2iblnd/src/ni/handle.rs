@@ -1,9 +1,9 @@
 //! An interface as the core sees it.
 
-use super::deliver::Role;
 use super::{Command, Look, Message, O2ibNi};
 use crate::config::conns;
 use crate::conn::RxId;
+use lnd_common::deliverers::Role;
 use lnd_common::sync::lock;
 use lnet_core::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
 use lnet_core::{Cause, Errno};

@@ -19,7 +19,7 @@ pub(crate) use handle::NiHandle;
 use crate::conn::{Decision, Output, RxId};
 use crate::device::{ConnId, Device, Event};
 use crate::engine::Engine;
-use deliver::Delivery;
+use lnd_common::deliverers::Deliverers;
 use lnd_common::driver_threads::Threads;
 use lnd_common::handler_watch::WatchSignal;
 use lnd_common::sync::{lock, try_lock};
@@ -86,7 +86,7 @@ pub(crate) struct O2ibNi {
     /// `None` when the interface has ended.
     inbox: Mutex<Option<Vec<Command>>>,
     outputs: Mutex<VecDeque<Output<Message, ArrivingMessage>>>,
-    delivery: Mutex<Delivery>,
+    delivery: Mutex<Deliverers>,
     /// A thread does not pass outputs any more.
     delivered: Condvar,
     wake: OwnedFd,

@@ -1,8 +1,8 @@
 //! The interface's own thread, the owner: it looks for what the device has done, and for what is late.
 
-use super::deliver::Role;
 use super::{Command, Look, O2ibNi, State};
 use crate::conn::{Decision, Output};
+use lnd_common::deliverers::Role;
 use lnd_common::handler_watch;
 use lnd_common::sync::lock;
 use lnet_core::{Errno, Time};
