@@ -5,7 +5,7 @@ use super::handle::Deferred;
 use super::thread::OWNER;
 use super::{Command, Message, O2ibNi};
 use crate::conn::{Decision, Ended, Output, RxId};
-use lnd_common::deliverers::Role;
+use lnd_common::deliverers::{DelivererId, Role};
 use lnd_common::handler_watch::Served;
 use lnd_common::sync::lock;
 use lnet_core::event::HandlerState;
@@ -15,20 +15,15 @@ use lnet_log::LogClass;
 use lnet_wire::Nid;
 use std::fmt::Arguments;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 impl O2ibNi {
     /// Passes the outputs to the core, unless a thread does. Event handlers of the program run here.
     pub(super) fn deliver(&self, role: Role) {
         while self.has_outputs() {
-            let mut delivery = lock(&self.delivery);
-            if delivery.is_served() {
-                return;
-            }
-            let number = delivery.begin(role);
-            drop(delivery);
+            let Some(deliverer) = self.deliverers.begin(role) else { return };
             self.watch.note_serving();
-            if !self.deliver_all(number) {
+            if !self.deliver_all(deliverer) {
                 return;
             }
         }
@@ -36,19 +31,13 @@ impl O2ibNi {
 
     /// Passes the outputs to the core, after all threads that do, unless that is this one: an event handler ends the interface.
     pub(super) fn deliver_last(&self) {
-        let me = std::thread::current().id();
-        let mut delivery = lock(&self.delivery);
-        while delivery.has_others(me) {
-            delivery = self.delivered.wait(delivery).unwrap_or_else(PoisonError::into_inner);
-        }
-        let number = delivery.begin(Role::Owner);
-        drop(delivery);
-        self.deliver_all(number);
+        let deliverer = self.deliverers.begin_after_others(Role::Owner);
+        self.deliver_all(deliverer);
     }
 
     /// Lets a new thread do the work of the interface's own, which is blocked in a handler.
     pub(super) fn replace_owner(&self) {
-        lock(&self.delivery).replace(Role::Owner);
+        self.deliverers.replace(Role::Owner);
         if let Some(ni) = self.me.upgrade() {
             self.threads.replace_owner(OWNER, move || ni.run());
         }
@@ -58,8 +47,8 @@ impl O2ibNi {
         !lock(&self.outputs).is_empty()
     }
 
-    /// Passes the outputs to the core, as the deliverer with this number. Returns whether it still was at the end.
-    fn deliver_all(&self, number: u64) -> bool {
+    /// Passes the outputs to the core, as this deliverer. Returns whether it still was the current one at the end.
+    fn deliver_all(&self, deliverer: DelivererId) -> bool {
         loop {
             // Its own statement: the lock is not held while the output is passed.
             let next = lock(&self.outputs).pop_front();
@@ -72,18 +61,11 @@ impl O2ibNi {
                     }
                 }
             }
-            if !lock(&self.delivery).is_current(number) {
+            if !self.deliverers.is_current(deliverer) {
                 break;
             }
         }
-        let mut delivery = lock(&self.delivery);
-        let was_current = delivery.is_current(number);
-        delivery.end(number);
-        drop(delivery);
-        if self.is_ending.load(Ordering::SeqCst) {
-            self.delivered.notify_all();
-        }
-        was_current
+        self.deliverers.end(deliverer)
     }
 
     fn pass(&self, output: Output<Message, ArrivingMessage>) {
@@ -173,15 +155,15 @@ impl Served for O2ibNi {
     }
 
     fn is_served(&self) -> bool {
-        lock(&self.delivery).is_served()
+        self.deliverers.is_served()
     }
 
     fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
-        lock(&self.delivery).servers()
+        self.deliverers.servers()
     }
 
     fn app_poller_is_kept(&self) {
-        lock(&self.delivery).replace(Role::Application);
+        self.deliverers.replace(Role::Application);
     }
 
     fn relieve(&self) {

@@ -74,8 +74,7 @@ impl LndNi for NiHandle {
         self.ni.is_ending.store(true, Ordering::SeqCst);
         self.ni.wake();
         // An event handler may end the interface. The thread that waits for all handlers does not wait for that one.
-        let role = lock(&self.ni.delivery).leave(std::thread::current().id());
-        self.ni.delivered.notify_all();
+        let role = self.ni.deliverers.leave(std::thread::current().id());
         if role == Some(Role::Owner) {
             self.ni.end();
         }

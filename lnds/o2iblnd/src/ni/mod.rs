@@ -32,7 +32,7 @@ use lnet_wire::Nid;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 type Message = Pooled<OutgoingMessage>;
@@ -86,9 +86,8 @@ pub(crate) struct O2ibNi {
     /// `None` when the interface has ended.
     inbox: Mutex<Option<Vec<Command>>>,
     outputs: Mutex<VecDeque<Output<Message, ArrivingMessage>>>,
-    delivery: Mutex<Deliverers>,
-    /// A thread does not pass outputs any more.
-    delivered: Condvar,
+    /// The threads that pass outputs.
+    deliverers: Deliverers,
     wake: OwnedFd,
     /// The descriptors of the device.
     descriptors: Vec<OwnedFd>,
@@ -126,8 +125,7 @@ impl O2ibNi {
             state: Mutex::new(State { engine, device: Some(device), events: Vec::new(), is_armed: false }),
             inbox: Mutex::new(Some(Vec::new())),
             outputs: Mutex::default(),
-            delivery: Mutex::default(),
-            delivered: Condvar::new(),
+            deliverers: Deliverers::default(),
             wake,
             descriptors,
             log: RateLimitedLog::new(),
