@@ -17,7 +17,6 @@ mod node;
 mod ping;
 mod placement;
 mod running_drivers;
-mod spin;
 mod start;
 mod start_config;
 mod sysfs;

@@ -1,5 +1,5 @@
-//! Rules and tables that LNet drivers (LNDs) share, without sockets and without a clock. Drivers over IP find their
-//! interfaces by [`ip_interfaces`].
+//! Rules and tables that LNet drivers (LNDs) share, without sockets and, but for [`event_wait`], without a clock. Drivers
+//! over IP find their interfaces by [`ip_interfaces`].
 //!
 //! A driver that connects to peers needs a [`connect_schedule::ConnectSchedule`] for each of them; one that accepts
 //! connections from any peer needs [`permit::Permits`]. A driver that resends after a failure needs delivery ACKs:
@@ -12,6 +12,8 @@
 //! A driver whose threads run event handlers, which may block them, needs [`driver_threads::Threads`] and a
 //! [`handler_watch`]; [`deliverers::Deliverers`] as well, if any of several threads may run them, one at a time.
 //!
+//! What runs drivers, such as a node, waits for events by [`event_wait`].
+//!
 //! Each driver decides how IDs and ACKs are encoded, and has its own queue of messages that wait for a connection.
 //! Log lines go through `lnet_log::RateLimitedLog`.
 #![forbid(unsafe_code)]
@@ -23,6 +25,7 @@ pub mod connect_schedule;
 pub mod dedup;
 pub mod deliverers;
 pub mod driver_threads;
+pub mod event_wait;
 pub mod handler_watch;
 pub mod ip_interfaces;
 pub mod message_id;

@@ -23,6 +23,7 @@ pub(crate) const CRATES: &[Layer] = &[
     (
         "lnet-node",
         &[
+            "lnd-common",
             "lnet-core",
             "lnet-dlc",
             "lnet-log",

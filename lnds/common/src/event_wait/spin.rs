@@ -17,9 +17,9 @@ const MAX_TURNS_BEFORE_YIELD: u32 = 16;
 /// The longest time that yielding the CPU takes if no other thread runs meanwhile.
 const MAX_UNCONTENDED_YIELD: Duration = Duration::from_micros(3);
 
-/// The decision whether and for how long to spin.
+/// The decision whether and for how long to spin, for all waits of a node.
 #[derive(Debug)]
-pub(crate) struct Spin {
+pub struct Spin {
     limit: Duration,
     /// The number of waits since spinning last found an event.
     failed: AtomicU32,
@@ -30,7 +30,8 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    pub(crate) const fn new(limit: Duration) -> Self {
+    /// Spins for `limit` at most; with zero, never.
+    pub const fn new(limit: Duration) -> Self {
         Self {
             limit,
             failed: AtomicU32::new(0),
@@ -41,7 +42,7 @@ impl Spin {
 
     /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less. While bytes are moving the limit
     /// begins again: the awaited message is arriving.
-    pub(crate) fn run<T>(
+    pub(super) fn run<T>(
         &self,
         timeout: Option<Duration>,
         ask: impl Fn() -> (Progress, Option<T>),
