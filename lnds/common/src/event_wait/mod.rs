@@ -5,6 +5,8 @@
 //! and the driver's own thread wakes it.
 
 mod spin;
+#[cfg(test)]
+mod tests;
 
 pub use spin::Spin;
 
