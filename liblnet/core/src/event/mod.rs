@@ -1,10 +1,12 @@
 //! Events: reports to the program about its operations.
 
 mod context;
+mod delivery_order;
 mod queue;
 
 pub use context::{HandlerState, in_handler};
 pub(crate) use context::{enter_handler, handler_depth};
+pub use delivery_order::DeliveryOrder;
 pub use queue::{EventHandler, EventQueue, Polled};
 
 use crate::memory::{MdHandle, MdSpec};

@@ -2,18 +2,17 @@
 //!
 //! Every operation is committed when it starts ([`Md::commit_put_or_get`] and the other `commit_*`), and completed
 //! with an event when it ends ([`Md::complete`]). Which event is the last is decided under the MD's lock, and events
-//! are delivered one at a time in that order, outside the lock: a thread that finds another one delivering queues its
-//! event there.
+//! are delivered one at a time in that order, outside the lock: a thread that finds another one delivering leaves its
+//! event to that ([`DeliveryOrder`]).
 
 use super::response_state::{ResponseState, ResponseTracker};
 use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle, MemoryOwner};
 use crate::environment::time::Time;
-use crate::event::{Event, EventQueue, in_handler};
+use crate::event::{DeliveryOrder, Event, EventQueue, in_handler};
 use crate::sync::{Condvar, Mutex, lock};
 use lnet_wire::{Errno, Nid};
 use std::any::Any;
-use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 /// A memory descriptor.
@@ -52,11 +51,8 @@ struct MdState {
     tracker: Option<ResponseTracker>,
     /// Whether the responses have not arrived in time, and the MD was unlinked for that.
     response_timed_out: bool,
-    /// Whether a thread is delivering events; others queue theirs in `waiting`.
-    delivering: bool,
-    waiting: VecDeque<Event>,
-    /// The number of threads in [`Md::wait_until_delivered`].
-    waiters: u32,
+    /// The events for a queue with a handler, and the threads in [`Md::wait_until_delivered`].
+    events: DeliveryOrder,
 }
 
 /// The properties of a new MD.
@@ -152,9 +148,7 @@ impl Md {
             replies_due: 0,
             tracker: None,
             response_timed_out: false,
-            delivering: false,
-            waiting: VecDeque::new(),
-            waiters: 0,
+            events: DeliveryOrder::new(),
         };
         Self {
             handle,
@@ -409,11 +403,11 @@ impl Md {
             return;
         }
         let mut state = lock(&self.state);
-        state.waiters += 1;
-        while state.delivering {
+        state.events.begin_wait();
+        while state.events.is_delivering() {
             state = self.delivered.wait(state).unwrap_or_else(|e| e.into_inner());
         }
-        state.waiters -= 1;
+        state.events.end_wait();
     }
 
     fn exhausted(&self, state: &MdState) -> bool {
@@ -451,13 +445,8 @@ impl Md {
             }
             return;
         }
-        if state.delivering {
-            state.waiting.push_back(event);
-            return;
-        }
-        state.delivering = true;
+        let mut next = state.events.begin(event);
         drop(state);
-        let mut next = Some(event);
         while let Some(event) = next {
             let turn = Turn { md: self, queue, last: event.unlinked };
             queue.deliver(&event);
@@ -467,11 +456,9 @@ impl Md {
     }
 
     fn next_to_deliver(&self) -> Option<Event> {
-        let state = &mut *lock(&self.state);
-        let next = state.waiting.pop_front();
-        state.delivering = next.is_some();
-        // A wake-up costs a system call even if no thread waits.
-        if next.is_none() && state.waiters > 0 {
+        let events = &mut lock(&self.state).events;
+        let next = events.next_event();
+        if next.is_none() && events.has_waiters() {
             self.delivered.notify_all();
         }
         next
@@ -491,7 +478,7 @@ impl Drop for Turn<'_> {
             self.queue.md_ended();
         }
         if std::thread::panicking() {
-            lock(&self.md.state).delivering = false;
+            lock(&self.md.state).events.give_up();
             self.md.delivered.notify_all();
         }
     }
