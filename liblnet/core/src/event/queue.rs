@@ -12,7 +12,12 @@ pub type EventHandler = Box<dyn Fn(&Event) + Send + Sync>;
 /// The size of the largest ring: far beyond any use, so that a wrong count cannot allocate all memory.
 const MAX_RING: u32 = 1 << 22;
 
-/// An event queue: a ring, a handler, or both.
+/// An event queue: a ring, a handler, or both. The queues of a node are made by [`crate::DataPath::eq_alloc`]. A process whose MDs
+/// are held by the node of another process has queues of its own.
+///
+/// A queue counts the MDs that refer to it: [`EventQueue::attach_md`] when one begins to, [`EventQueue::md_ending`] before and
+/// [`EventQueue::md_ended`] after the delivery of its last event. All methods may be called from any thread, and hold no lock
+/// while the handler runs.
 pub struct EventQueue {
     /// Whether the ring has room for events.
     keeps: bool,
@@ -57,7 +62,7 @@ struct Ring {
 impl EventQueue {
     /// A queue whose ring holds `count` events, rounded up to a power of two; without a ring for 0.
     /// [`Errno::Invalid`] with neither ring nor handler, [`Errno::NoMemory`] for a ring that is too large.
-    pub(crate) fn new(count: u32, handler: Option<EventHandler>) -> Result<Self, Errno> {
+    pub fn new(count: u32, handler: Option<EventHandler>) -> Result<Self, Errno> {
         if count == 0 && handler.is_none() {
             return Err(Errno::Invalid);
         }
@@ -70,8 +75,10 @@ impl EventQueue {
         Ok(Self { keeps: count > 0, ring, handler, users, last_event_delivered: Condvar::new() })
     }
 
-    /// Stores the event, calls the handler, and wakes readers, in this order.
-    pub(crate) fn deliver(&self, event: &Event) {
+    /// Stores the event, calls the handler, and wakes readers, in this order. The event gets its [`Event::sequence`] here, if the
+    /// queue has a ring. The caller delivers the events of one MD one at a time ([`super::DeliveryOrder`]), and without a lock that
+    /// the handler may need.
+    pub fn deliver(&self, event: &Event) {
         let Some(handler) = &self.handler else {
             let ring = &mut *lock(&self.ring);
             ring.push(event);
@@ -88,7 +95,7 @@ impl EventQueue {
     }
 
     /// Whether events are reported to a handler, which may call the library and take any time.
-    pub(crate) const fn has_handler(&self) -> bool {
+    pub const fn has_handler(&self) -> bool {
         self.handler.is_some()
     }
 
@@ -102,8 +109,9 @@ impl EventQueue {
         }
     }
 
-    /// Ends reading: waiting threads are woken and get `why`. Unread events are lost.
-    pub(crate) fn end(&self, why: Errno) {
+    /// Ends reading: threads that wait are woken, and [`EventQueue::get`] returns `why` from now on; of several calls the first
+    /// counts. Unread events are lost.
+    pub fn end(&self, why: Errno) {
         let ring = &mut *lock(&self.ring);
         ring.ended.get_or_insert(why);
         ring.wake_readers();
@@ -123,22 +131,24 @@ impl EventQueue {
         }
     }
 
-    /// Counts an MD that begins to refer to this queue; returns `false` if the queue has been freed.
-    pub(crate) fn attach_md(&self) -> bool {
+    /// Counts an MD that begins to refer to this queue; returns `false` if the queue has been freed, and then counts nothing. For
+    /// each MD that is counted, [`EventQueue::md_ending`] and then [`EventQueue::md_ended`] must be called once.
+    pub fn attach_md(&self) -> bool {
         let users = &mut *lock(&self.users);
         users.live += u32::from(!users.freed);
         !users.freed
     }
 
-    /// Records that the last event of an MD of this queue is about to be delivered.
-    pub(crate) fn md_ending(&self) {
+    /// Records that the last event of an MD of this queue is about to be delivered: it will have no other. From here on
+    /// [`EventQueue::wait_unused`] waits for [`EventQueue::md_ended`] instead of failing.
+    pub fn md_ending(&self) {
         let users = &mut *lock(&self.users);
         users.live -= 1;
         users.ending += 1;
     }
 
-    /// Records that the last event of an MD has been delivered.
-    pub(crate) fn md_ended(&self) {
+    /// Records that the last event of an MD has been delivered: its handler has returned.
+    pub fn md_ended(&self) {
         let users = &mut *lock(&self.users);
         users.ending -= 1;
         // A wake-up costs a system call even if no thread waits.
@@ -149,8 +159,8 @@ impl EventQueue {
 
     /// Waits until no MD refers to the queue any more, as far as that needs no more operations: waits for an MD whose
     /// last event is being handled (TRAP-3); fails with [`Errno::Busy`] for an MD that may have more events. On success the
-    /// queue counts as freed.
-    pub(crate) fn wait_unused(&self) -> Result<(), Errno> {
+    /// queue counts as freed. Inside a handler, where waiting might never end, it fails with [`Errno::Busy`] instead of waiting.
+    pub fn wait_unused(&self) -> Result<(), Errno> {
         let mut users = lock(&self.users);
         loop {
             match *users {
