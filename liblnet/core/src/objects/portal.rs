@@ -173,7 +173,8 @@ impl Portal {
 
     /// Drops all entries, and their MDs with them, because the node shuts down.
     pub(crate) fn forget_entries(&self) {
-        lock(&self.state).table = MatchTable::default();
+        // The MDs, and the memory of other crates that some keep, are dropped without the lock.
+        let _entries = std::mem::take(&mut lock(&self.state).table);
     }
 
     /// Removes the waiting PUTs for which `which` holds.
