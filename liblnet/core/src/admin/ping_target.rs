@@ -62,7 +62,7 @@ impl Admin<'_> {
             true,
             InsertPosition::Before,
         )?;
-        match self.data_path.attach_owned(me, spec, memory, auto_unlink, Some(owner), &mut |_| ()) {
+        match self.data_path.attach_owned(me, spec, memory, auto_unlink, owner, &mut |_| ()) {
             Ok(md) => Ok(md.handle()),
             Err(errno) => {
                 let _ = self.data_path.me_unlink(me);

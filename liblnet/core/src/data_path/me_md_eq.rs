@@ -4,7 +4,7 @@ use super::DataPath;
 use super::receive::Arrival;
 use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
-use crate::memory::{Completion, EqHandle, Md, MdHandle, MdMemory, MdSpec, MeHandle};
+use crate::memory::{Completion, EqHandle, Keeper, Md, MdHandle, MdMemory, MdSpec, MeHandle};
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::objects::{Criteria, Delayed, InsertPosition, MatchId, MatchResult, MdAttached};
 use crate::sync::lock;
@@ -75,22 +75,23 @@ impl DataPath {
         announce: &mut dyn FnMut(MdHandle),
     ) -> Result<(), Errno> {
         let MdAttached { released, .. } =
-            self.objects.attach_md(me, spec, memory, auto_unlink, None, announce)?;
+            self.objects.attach_md(me, spec, memory, auto_unlink, Keeper::Program, announce)?;
         self.release_delayed_puts(released, |deferred, action| deferred.resume_here(action));
         Ok(())
     }
 
+    /// Attaches an MD for memory that `owner` owns: `owner` is dropped with the MD.
     pub(crate) fn attach_owned(
         &self,
         me: MeHandle,
         spec: MdSpec,
         memory: MdMemory,
         auto_unlink: bool,
-        owner: Option<Arc<dyn Any + Send + Sync>>,
+        owner: Arc<dyn Any + Send + Sync>,
         announce: &mut dyn FnMut(MdHandle),
     ) -> Result<Arc<Md>, Errno> {
         let MdAttached { md, released } =
-            self.objects.attach_md(me, spec, memory, auto_unlink, owner, announce)?;
+            self.objects.attach_md(me, spec, memory, auto_unlink, Keeper::Node(owner), announce)?;
         // The PUTs are not delivered here: the caller may be in no state to run event handlers.
         self.release_delayed_puts(released, |deferred, action| deferred.resume(action));
         Ok(md)
@@ -118,7 +119,7 @@ impl DataPath {
     /// Creates a free MD, for PUTs and GETs of this node: `LNetMDBind`. [`Errno::Invalid`] for an MD that takes PUT
     /// or GET or has a wrong `max_size`, [`Errno::NotFound`] for a queue that does not exist.
     pub fn md_bind(&self, spec: MdSpec, memory: MdMemory, auto_unlink: bool) -> Result<MdHandle, Errno> {
-        self.objects.bind_md(spec, memory, auto_unlink, None)
+        self.objects.bind_md(spec, memory, auto_unlink, Keeper::Program)
     }
 
     /// Like [`DataPath::md_bind`], for memory that `owner` owns: `owner` is dropped with the MD.
@@ -129,7 +130,7 @@ impl DataPath {
         auto_unlink: bool,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Result<MdHandle, Errno> {
-        self.objects.bind_md(spec, memory, auto_unlink, Some(owner))
+        self.objects.bind_md(spec, memory, auto_unlink, Keeper::Node(owner))
     }
 
     /// Unlinks an MD: `LNetMDUnlink`. An idle MD reports UNLINK before this returns; a busy one reports it with the

@@ -5,6 +5,7 @@
 //! are delivered one at a time in that order, outside the lock: a thread that finds another one delivering leaves its
 //! event to that ([`DeliveryOrder`]).
 
+use super::keeper::Keeper;
 use super::response_state::{ResponseState, ResponseTracker};
 use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle, MemoryOwner};
@@ -12,7 +13,6 @@ use crate::environment::time::Time;
 use crate::event::{DeliveryOrder, Event, EventQueue, in_handler};
 use crate::sync::{Condvar, Mutex, lock};
 use lnet_wire::{Errno, Nid};
-use std::any::Any;
 use std::sync::{Arc, Weak};
 
 /// A memory descriptor.
@@ -24,8 +24,7 @@ pub(crate) struct Md {
     auto_unlink: bool,
     attached: Option<MeHandle>,
     queue: Option<Arc<EventQueue>>,
-    /// The owner of the memory, if the MD is the node's own; a program's memory is borrowed.
-    owner: Option<Arc<dyn Any + Send + Sync>>,
+    keeper: Keeper,
     state: Mutex<MdState>,
     delivered: Condvar,
 }
@@ -64,7 +63,7 @@ pub(crate) struct NewMd {
     pub(crate) auto_unlink: bool,
     pub(crate) attached: Option<MeHandle>,
     pub(crate) queue: Option<Arc<EventQueue>>,
-    pub(crate) owner: Option<Arc<dyn Any + Send + Sync>>,
+    pub(crate) keeper: Keeper,
 }
 
 /// The needs of a PUT or GET that looks for an MD.
@@ -135,7 +134,7 @@ impl Md {
     /// Creates an MD, which is counted by its queue. If the queue has been freed meanwhile the MD has none
     /// ([`Md::has_queue`]).
     pub(crate) fn new(handle: MdHandle, new: NewMd) -> Self {
-        let NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner } = new;
+        let NewMd { spec, memory, max_size, auto_unlink, attached, queue, keeper } = new;
         let queue = queue.filter(|queue| queue.attach_md());
         let state = MdState {
             threshold: u32::try_from(spec.threshold).ok(),
@@ -158,7 +157,7 @@ impl Md {
             auto_unlink,
             attached,
             queue,
-            owner,
+            keeper,
             state: Mutex::new(state),
             delivered: Condvar::new(),
         }
@@ -209,7 +208,7 @@ impl Md {
 
     /// Whether the memory belongs to the node itself, and stays as long as the MD does.
     pub(crate) const fn is_of_node(&self) -> bool {
-        self.owner.is_some()
+        matches!(self.keeper, Keeper::Node(_))
     }
 
     /// Whether no new operation may start, nor a response arrive.

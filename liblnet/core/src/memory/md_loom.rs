@@ -20,7 +20,7 @@ fn md(threshold: i32, auto_unlink: bool, heard: &Arc<Mutex<Vec<bool>>>) -> (Arc<
         auto_unlink,
         attached: None,
         queue: Some(Arc::clone(&queue)),
-        owner: None,
+        keeper: Keeper::Program,
     };
     (Arc::new(Md::new(any_md_handle(), new)), queue)
 }

@@ -35,7 +35,8 @@ fn make(spec: MdSpec, auto_unlink: bool, attached: Option<MeHandle>) -> Made {
     let memory = MdMemory::contiguous(0x1000, spec.length);
     let max_size = Md::checked_max_size(&spec, &memory).unwrap();
     let queue_of_md = Some(Arc::clone(&queue));
-    let new = NewMd { spec, memory, max_size, auto_unlink, attached, queue: queue_of_md, owner: None };
+    let new =
+        NewMd { spec, memory, max_size, auto_unlink, attached, queue: queue_of_md, keeper: Keeper::Program };
     Made { md: Md::new(any_md_handle(), new), heard, queue }
 }
 
@@ -195,7 +196,15 @@ fn an_md_unlinked_by_a_response_timeout_gets_an_unlink_event_with_the_error() {
     let spec = MdSpec { threshold: 2, ..plain_spec(8) };
     let (memory, queue) = (MdMemory::contiguous(0x1000, 8), EventQueue::new(0, Some(handler)).unwrap());
     let queue = Some(Arc::new(queue));
-    let new = NewMd { spec, memory, max_size: None, auto_unlink: true, attached: None, queue, owner: None };
+    let new = NewMd {
+        spec,
+        memory,
+        max_size: None,
+        auto_unlink: true,
+        attached: None,
+        queue,
+        keeper: Keeper::Program,
+    };
     let md = Md::new(any_md_handle(), new);
     md.commit_send(Some(ResponseKind::Reply)).unwrap();
     md.track(tracker());
@@ -304,7 +313,7 @@ fn handlers_of_one_md_run_one_at_a_time_and_the_last_event_comes_last() {
         auto_unlink: true,
         attached: None,
         queue: queue_of_md,
-        owner: None,
+        keeper: Keeper::Program,
     };
     let md = Md::new(any_md_handle(), new);
     std::thread::scope(|scope| {

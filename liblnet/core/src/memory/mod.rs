@@ -1,6 +1,7 @@
 //! Memory descriptors: the memory of the program that messages may read or fill, and the number of times they may.
 
 mod handle;
+mod keeper;
 mod md;
 mod portal_place;
 mod range;
@@ -10,6 +11,7 @@ mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleSlot, HandleSlots, HandleTable, Place};
+pub(crate) use keeper::Keeper;
 pub(crate) use md::{Access, Commit, Completion, Md, NewMd, ResponseKind};
 pub(crate) use portal_place::PortalPlace;
 pub use range::{MdMemory, MemRange, MemSlice, MemoryOwner, Near};

@@ -2,9 +2,10 @@
 
 use super::{Delayed, MatchResult, Objects};
 use crate::event::Event;
-use crate::memory::{Completion, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, ResponseKind};
+use crate::memory::{
+    Completion, Keeper, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, ResponseKind,
+};
 use lnet_wire::Errno;
-use std::any::Any;
 use std::sync::Arc;
 
 /// The result of attaching an MD.
@@ -13,9 +14,6 @@ pub(crate) struct MdAttached {
     /// PUTs that waited for the MD, each with its match, which are to be delivered or dropped.
     pub(crate) released: Vec<(Delayed, MatchResult)>,
 }
-
-/// An owner that keeps the memory of an MD allocated.
-pub(crate) type Owner = Option<Arc<dyn Any + Send + Sync>>;
 
 impl Objects {
     /// Attaches an MD to a match entry. `announce` gets the handle before the first event. On failure the entry is
@@ -26,13 +24,13 @@ impl Objects {
         spec: MdSpec,
         memory: MdMemory,
         auto_unlink: bool,
-        owner: Owner,
+        keeper: Keeper,
         announce: &mut dyn FnMut(MdHandle),
     ) -> Result<MdAttached, Errno> {
         if !spec.options.has(MdOptions::OP_PUT) && !spec.options.has(MdOptions::OP_GET) {
             return Err(Errno::Invalid);
         }
-        let md = self.add_md(spec, memory, auto_unlink, Some(me), owner)?;
+        let md = self.add_md(spec, memory, auto_unlink, Some(me), keeper)?;
         let attached = self
             .me(me)
             .ok_or(Errno::NotFound)
@@ -53,12 +51,12 @@ impl Objects {
         spec: MdSpec,
         memory: MdMemory,
         auto_unlink: bool,
-        owner: Owner,
+        keeper: Keeper,
     ) -> Result<MdHandle, Errno> {
         if spec.options.has(MdOptions::OP_PUT) || spec.options.has(MdOptions::OP_GET) {
             return Err(Errno::Invalid);
         }
-        self.add_md(spec, memory, auto_unlink, None, owner).map(|md| md.handle())
+        self.add_md(spec, memory, auto_unlink, None, keeper).map(|md| md.handle())
     }
 
     /// The MD with this handle, if it exists.
@@ -126,12 +124,12 @@ impl Objects {
         memory: MdMemory,
         auto_unlink: bool,
         attached: Option<MeHandle>,
-        owner: Owner,
+        keeper: Keeper,
     ) -> Result<Arc<Md>, Errno> {
         let max_size = Md::checked_max_size(&spec, &memory)?;
         let queue = spec.eq.map(|eq| self.queue(eq)).transpose()?;
         let md = self.mds.insert(|place| {
-            let new = NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner };
+            let new = NewMd { spec, memory, max_size, auto_unlink, attached, queue, keeper };
             Arc::new(Md::new(MdHandle::new(place), new))
         })?;
         if spec.eq.is_some() && !md.has_queue() {

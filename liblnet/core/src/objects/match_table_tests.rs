@@ -4,7 +4,7 @@ use super::criteria::*;
 use super::match_table::*;
 use crate::event::EventQueue;
 use crate::memory::tests::{any_md_handle, plain_spec};
-use crate::memory::{Access, HandleSlot, Md, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place};
+use crate::memory::{Access, HandleSlot, Keeper, Md, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place};
 use lnet_wire::{Nid, Pid, ProcessId};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ fn new_md(me: HandleSlot, tag: usize, threshold: i32) -> Arc<Md> {
     let attached = Some(MeHandle::new(Place { table: 0, slot: me }));
     let queue = None::<Arc<EventQueue>>;
     let memory = MdMemory::contiguous(0, 8);
-    let new = NewMd { spec, memory, max_size: None, auto_unlink: true, attached, queue, owner: None };
+    let new =
+        NewMd { spec, memory, max_size: None, auto_unlink: true, attached, queue, keeper: Keeper::Program };
     Arc::new(Md::new(any_md_handle(), new))
 }
 
