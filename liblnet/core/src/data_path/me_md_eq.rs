@@ -4,7 +4,7 @@ use super::DataPath;
 use super::receive::Arrival;
 use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
-use crate::memory::{Completion, EqHandle, Keeper, Md, MdHandle, MdMemory, MdSpec, MeHandle};
+use crate::memory::{ClientMemory, Completion, EqHandle, Keeper, Md, MdHandle, MdMemory, MdSpec, MeHandle};
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::objects::{Criteria, Delayed, InsertPosition, MatchId, MatchResult, MdAttached};
 use crate::sync::lock;
@@ -74,8 +74,35 @@ impl DataPath {
         auto_unlink: bool,
         announce: &mut dyn FnMut(MdHandle),
     ) -> Result<(), Errno> {
+        self.attach_kept(me, spec, memory, auto_unlink, Keeper::Program, announce)
+    }
+
+    /// Like [`DataPath::md_attach`], for a program in another process: `memory` is memory of this process, which `client` keeps
+    /// valid, and `client` is dropped with the MD. Unless [`ClientMemory::is_in_place`], the REPLY to a GET has the bytes of
+    /// [`ClientMemory::fetch`] and not those of `memory`.
+    pub fn md_attach_for(
+        &self,
+        me: MeHandle,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        client: Arc<dyn ClientMemory>,
+        announce: &mut dyn FnMut(MdHandle),
+    ) -> Result<(), Errno> {
+        self.attach_kept(me, spec, memory, auto_unlink, Keeper::Client(client), announce)
+    }
+
+    fn attach_kept(
+        &self,
+        me: MeHandle,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        keeper: Keeper,
+        announce: &mut dyn FnMut(MdHandle),
+    ) -> Result<(), Errno> {
         let MdAttached { released, .. } =
-            self.objects.attach_md(me, spec, memory, auto_unlink, Keeper::Program, announce)?;
+            self.objects.attach_md(me, spec, memory, auto_unlink, keeper, announce)?;
         self.release_delayed_puts(released, |deferred, action| deferred.resume_here(action));
         Ok(())
     }
@@ -120,6 +147,18 @@ impl DataPath {
     /// or GET or has a wrong `max_size`, [`Errno::NotFound`] for a queue that does not exist.
     pub fn md_bind(&self, spec: MdSpec, memory: MdMemory, auto_unlink: bool) -> Result<MdHandle, Errno> {
         self.objects.bind_md(spec, memory, auto_unlink, Keeper::Program)
+    }
+
+    /// Like [`DataPath::md_bind`], for a program in another process: `memory` is memory of this process, which `client` keeps
+    /// valid, and `client` is dropped with the MD. A PUT sends the bytes that `memory` has; nothing is fetched.
+    pub fn md_bind_for(
+        &self,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        client: Arc<dyn ClientMemory>,
+    ) -> Result<MdHandle, Errno> {
+        self.objects.bind_md(spec, memory, auto_unlink, Keeper::Client(client))
     }
 
     /// Like [`DataPath::md_bind`], for memory that `owner` owns: `owner` is dropped with the MD.

@@ -3,6 +3,7 @@
 mod confirm;
 mod deferred_posts;
 mod fault;
+mod fetched_replies;
 mod forward;
 mod lost_requests;
 mod me_md_eq;
@@ -31,6 +32,7 @@ use crate::stats::MessageCounters;
 use crate::sync::Mutex;
 use crate::topology::Topology;
 use deferred_posts::DeferredPosts;
+use fetched_replies::Fetches;
 use lnet_log::RateLimitedLog;
 use lost_requests::LostRequests;
 use std::sync::atomic::AtomicUsize;
@@ -57,10 +59,13 @@ pub struct DataPath {
     origins: Origins,
     deferred_posts: DeferredPosts,
     lost_requests: LostRequests,
+    fetches: Fetches,
     /// The number of messages that drivers have lost since the last search, and that may wait at lazy portals.
     lost_deferred: AtomicUsize,
     /// The earliest time of the next such search.
     next_lost_deferred: Mutex<Time>,
+    /// This data path, for what follows a call of another thread.
+    this: Weak<Self>,
 }
 
 impl DataPath {
@@ -84,8 +89,10 @@ impl DataPath {
             origins: Origins::default(),
             deferred_posts: DeferredPosts::default(),
             lost_requests: LostRequests::default(),
+            fetches: Fetches::default(),
             lost_deferred: AtomicUsize::new(0),
             next_lost_deferred: Mutex::default(),
+            this: Weak::clone(this),
         })
     }
 }

@@ -272,7 +272,7 @@ impl DataPath {
             self.objects.remove_md(&md);
         }
         let event = arrival_event(&message, initiator, md.handle(), spec);
-        message.operation = Some(Operation { md, event: Event { offset, mlength: length, ..event } });
+        message.operation = Some(Operation::new(md, Event { offset, mlength: length, ..event }));
         Arrival::Wanted(message)
     }
 
@@ -425,7 +425,7 @@ impl DataPath {
             Body::Ack { accepted, .. } => accepted,
             _ => length,
         };
-        message.operation = Some(Operation { md, event: Event { mlength, ..event } });
+        message.operation = Some(Operation::new(md, Event { mlength, ..event }));
         Arrival::Wanted(message)
     }
 
@@ -436,7 +436,7 @@ impl DataPath {
         ack: Option<WireHandle>,
         result: Result<(), Errno>,
     ) {
-        let Some(Operation { md, event }) = message.operation.take() else { return self.forget(message) };
+        let Some(Operation { md, event, .. }) = message.operation.take() else { return self.forget(message) };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
         // Counted before the event: if its handler shuts the node down, the ACK is still sent.
         let asker = ack.and_then(|_| self.count_response(&message));
@@ -454,11 +454,16 @@ impl DataPath {
     /// Sends the REPLY to a GET; the GET event is reported when it has left.
     fn reply_to(&self, message: Pooled<IncomingMessage>, handle: WireHandle) {
         let asker = self.count_response(&message);
-        self.respond(message, Body::Reply { handle }, asker);
+        let reply = Body::Reply { handle };
+        let client = message.operation.as_ref().and_then(|its| its.md.fetched_memory()).map(Arc::clone);
+        match client {
+            None => self.respond(message, reply, asker),
+            Some(client) => self.reply_when_fetched(message, reply, asker, &*client),
+        }
     }
 
     /// Sends the response to a message. `counted` is the peer NI that counts it as pending.
-    fn respond(&self, message: Pooled<IncomingMessage>, body: Body, counted: Option<Arc<PeerNi>>) {
+    pub(super) fn respond(&self, message: Pooled<IncomingMessage>, body: Body, counted: Option<Arc<PeerNi>>) {
         let mut message = message.into_response(body, self.env.pid(), counted);
         let (asker, asked) = (message.header.dest_nid, message.header.src_nid);
         // A node that sends requests from many unknown NIDs gets its responses by the interface on which they came, and no
@@ -479,7 +484,7 @@ impl DataPath {
     }
 
     fn respond_to_received(&self, mut message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
-        if let Some(Operation { md, event }) = message.operation.take() {
+        if let Some(Operation { md, event, .. }) = message.operation.take() {
             self.complete(&md, event, result);
         }
         self.forget(message);

@@ -285,7 +285,8 @@ impl DataPath {
                 }
             }
             Role::Response(Response { reply, .. }) => {
-                if let Some(Operation { md, event }) = reply.take() {
+                if let Some(Operation { md, event, fetched }) = reply.take() {
+                    drop(fetched);
                     self.complete(&md, event, result.map_err(|failure| failure.errno));
                 }
             }

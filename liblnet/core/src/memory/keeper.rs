@@ -1,7 +1,36 @@
-//! What keeps the memory of an MD valid: the program, or the node.
+//! What keeps the memory of an MD valid: the program, the node, or a program in another process.
 
+use super::MdMemory;
+use lnet_wire::Errno;
 use std::any::Any;
 use std::sync::Arc;
+
+/// Memory of an MD that belongs to a program in another process. The node keeps this as long as the MD, so it may own the memory
+/// of this process that the MD has. The methods are called without a lock of the library, by any thread. A `drop` must neither call
+/// the library nor wait for another thread.
+pub trait ClientMemory: Send + Sync {
+    /// Whether the MD's memory is that of the program itself. If not, the bytes for a GET are fetched when one has arrived. A PUT
+    /// fills the MD's memory in either case.
+    fn is_in_place(&self) -> bool;
+
+    /// Gets the bytes of the program's memory from `offset` on, for the REPLY to a GET. Calls `then` once, on any thread, now or
+    /// later: with memory of at least `len` bytes, or with the status with which the GET ends.
+    fn fetch(&self, offset: u32, len: u32, then: ThenReply);
+}
+
+/// What follows the fetch of the bytes for a REPLY. It sends the REPLY, or reports the end of the GET, before it returns, so the
+/// caller must not hold a lock that an event handler or a [`ClientMemory`] needs. If it is dropped and was not called, the GET ends
+/// with [`Errno::Io`]. After the shutdown of the node, which has ended the GET, it does nothing.
+pub type ThenReply = Box<dyn FnOnce(Result<ReplyMemory, Errno>) + Send>;
+
+/// The payload of a REPLY, in memory of this process that `keeper` keeps valid. The node drops it when the REPLY has left.
+#[derive(Debug)]
+pub struct ReplyMemory {
+    /// The memory, with the first byte of the payload at its start.
+    pub memory: MdMemory,
+    /// The owner of the memory.
+    pub keeper: Arc<dyn Any + Send + Sync>,
+}
 
 /// What keeps the memory of an MD valid.
 pub(crate) enum Keeper {
@@ -9,4 +38,6 @@ pub(crate) enum Keeper {
     Program,
     /// The node, whose memory it is.
     Node(#[allow(dead_code, reason = "it is kept until the MD ends")] Arc<dyn Any + Send + Sync>),
+    /// The node, for a program in another process.
+    Client(Arc<dyn ClientMemory>),
 }

@@ -5,7 +5,7 @@
 //! are delivered one at a time in that order, outside the lock: a thread that finds another one delivering leaves its
 //! event to that ([`DeliveryOrder`]).
 
-use super::keeper::Keeper;
+use super::keeper::{ClientMemory, Keeper};
 use super::response_state::{ResponseState, ResponseTracker};
 use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle, MemoryOwner};
@@ -209,6 +209,14 @@ impl Md {
     /// Whether the memory belongs to the node itself, and stays as long as the MD does.
     pub(crate) const fn is_of_node(&self) -> bool {
         matches!(self.keeper, Keeper::Node(_))
+    }
+
+    /// The memory of a program in another process whose bytes are fetched for each GET, if this MD stands for such memory.
+    pub(crate) fn fetched_memory(&self) -> Option<&Arc<dyn ClientMemory>> {
+        match &self.keeper {
+            Keeper::Client(client) if !client.is_in_place() => Some(client),
+            Keeper::Client(_) | Keeper::Node(_) | Keeper::Program => None,
+        }
     }
 
     /// Whether no new operation may start, nor a response arrive.

@@ -16,7 +16,7 @@ use super::router_buffer::RouterBuffer;
 use crate::credit::NiCredit;
 use crate::environment::time::Time;
 use crate::event::Event;
-use crate::memory::{Md, MemSlice, ResponseKind};
+use crate::memory::{Md, MemSlice, ReplyMemory, ResponseKind};
 use crate::stats::ShardId;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
@@ -153,8 +153,10 @@ pub struct TransitMessage {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) md: Arc<Md>,
-    /// The event to report when the operation ends, without its status. Its `offset` and `mlength` are those of the memory.
+    /// The event to report when the operation ends, without its status. Its `offset` and `mlength` are those of the MD's memory.
     pub(crate) event: Event,
+    /// The payload of a REPLY that is not in the MD's memory; boxed, as few messages have one.
+    pub(crate) fetched: Option<Box<ReplyMemory>>,
 }
 
 /// The node that a message for another node came from, which waits for its confirmation.
@@ -216,9 +218,17 @@ impl Default for MessageHead {
 }
 
 impl Operation {
+    /// The operation of an MD whose memory has the payload.
+    pub(crate) const fn new(md: Arc<Md>, event: Event) -> Self {
+        Self { md, event, fetched: None }
+    }
+
     /// The memory of the operation, or as much of it as a message with `length` bytes of payload has.
     pub(super) fn memory(&self, length: u32) -> MemSlice<'_> {
-        self.md.memory().slice(self.event.offset, length)
+        match &self.fetched {
+            None => self.md.memory().slice(self.event.offset, length),
+            Some(fetched) => fetched.memory.slice(0, length),
+        }
     }
 }
 

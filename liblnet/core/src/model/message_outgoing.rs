@@ -1,7 +1,9 @@
 //! Messages that this node sends.
 
 use super::failure::{Delivery, SendFailure};
-use super::message::{Memory, MessageHead, OutgoingMessage, Part, Request, Response, Role, TakenCredits};
+use super::message::{
+    Memory, MessageHead, Operation, OutgoingMessage, Part, Request, Response, Role, TakenCredits,
+};
 use super::message_attempts::{Attempts, HeldCredits, KnownOrigin};
 use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
@@ -63,8 +65,12 @@ impl OutgoingMessage {
         }
     }
 
-    /// The MD of [`OutgoingMessage::payload`] and [`OutgoingMessage::reply_memory`]; `None` without one.
+    /// The MD of [`OutgoingMessage::payload`] and [`OutgoingMessage::reply_memory`]; `None` without one, and for the payload of a
+    /// REPLY that was fetched ([`crate::memory::ReplyMemory`]), which is valid only as long as the driver has the message.
     pub fn memory_owner(&self) -> Option<MemoryOwner> {
+        if let Role::Response(Response { reply: Some(Operation { fetched: Some(_), .. }), .. }) = self.role {
+            return None;
+        }
         self.md().map(|md| md.memory_owner())
     }
 

@@ -21,13 +21,14 @@ pub enum State {
     PayloadArriving,
     ReplyPayloadArriving,
     AckInFlight,
+    ReplyBeingFetched,
     ReplyInFlight,
     RecoveryPing,
 }
 
 use State::*;
 
-pub const STATES: [State; 17] = [
+pub const STATES: [State; 18] = [
     Parked,
     QueuedForPeerCredit,
     QueuedForNiCredit,
@@ -43,6 +44,7 @@ pub const STATES: [State; 17] = [
     PayloadArriving,
     ReplyPayloadArriving,
     AckInFlight,
+    ReplyBeingFetched,
     ReplyInFlight,
     RecoveryPing,
 ];
@@ -151,13 +153,13 @@ impl Testbed {
                 assert_eq!(self.here().kept(), 1);
                 Some(md)
             }
-            ReplyInFlight => {
-                let md = self.attach();
+            ReplyBeingFetched | ReplyInFlight => {
+                let md = if state == ReplyInFlight { self.attach() } else { self.attach_fetched() };
                 let reply = WireHandle { interface_cookie: 7, object_cookie: 7 };
                 let get = Body::Get { reply, match_bits: BITS, portal: PORTAL, offset: 0, sink_length: 8 };
                 self.arrives(get, 0);
                 self.here().finish_arriving(Ok(()));
-                assert_eq!(self.here().kept(), 1);
+                assert_eq!(self.here().kept(), usize::from(state == ReplyInFlight));
                 Some(md)
             }
             RecoveryPing => {

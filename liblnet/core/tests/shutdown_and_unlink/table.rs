@@ -49,7 +49,11 @@ fn expected(state: State, end: End) -> (Vec<EventSummary>, Vec<EventSummary>) {
         (PayloadArriving, _) => (failed(Put, Errno::Shutdown), nothing()),
         (ReplyPayloadArriving, Unlinked) => (nothing(), last(Reply)),
         (ReplyPayloadArriving, _) => (failed(Reply, Errno::Shutdown), nothing()),
-        (ReplyInFlight, Unlinked) => (nothing(), last(Get)),
+        (ReplyBeingFetched | ReplyInFlight, Unlinked) => (nothing(), last(Get)),
+        (ReplyBeingFetched, NiRemoved) => (nothing(), ok(Get)),
+        // The REPLY has no path, which shows when its bytes have come.
+        (ReplyBeingFetched, OnlyNiRemoved) => (nothing(), failed(Get, Errno::Shutdown)),
+        (ReplyBeingFetched, Shutdown) => (failed(Get, Errno::Shutdown), nothing()),
         (ReplyInFlight, NiRemoved) => (nothing(), ok(Get)),
         (ReplyInFlight, _) => (failed(Get, Errno::Shutdown), nothing()),
     }

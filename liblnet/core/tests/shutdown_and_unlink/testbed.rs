@@ -2,7 +2,7 @@
 
 use crate::states::End::{self, NiRemoved};
 use crate::states::State::{self, Parked, QueuedForNiCredit, QueuedForPeerCredit, WithDriver};
-use crate::support::{self, FakeDriver, FakeNi, OnSend, header_from, tcp};
+use crate::support::{self, FakeClient, FakeDriver, FakeNi, OnSend, header_from, tcp};
 use lnet_core::fault::{DelayRule, Filter, Odds};
 use lnet_core::topology::PeerNi;
 use lnet_core::{Cause, Delivery, EqHandle, Errno, MdHandle, MdOptions, SendFailure};
@@ -26,6 +26,8 @@ pub struct Testbed {
     node: support::Rig,
     /// The interface [`HERE`].
     here: Arc<FakeNi>,
+    /// The memory of the MD of [`Testbed::attach_fetched`].
+    client: Arc<FakeClient>,
 }
 
 impl Deref for Testbed {
@@ -53,7 +55,7 @@ impl Testbed {
         let node = builder.credits(credits, peer_credits).nids(own.iter().map(|own| tcp(*own))).build();
         node.core.admin().make_peer(tcp(PEER), true, false).unwrap();
         let here = node.driver.ni(0);
-        Self { node, here }
+        Self { node, here, client: FakeClient::new() }
     }
 
     pub fn here(&self) -> &Arc<FakeNi> {
@@ -75,14 +77,20 @@ impl Testbed {
         self.node.attach_for(eq, -1, options)
     }
 
+    /// Attaches an MD like [`Testbed::attach`], whose bytes are fetched.
+    pub fn attach_fetched(&self) -> MdHandle {
+        let options = MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0;
+        self.node.attach_client(&self.client, -1, options)
+    }
+
     /// A message from the peer arrives on the first interface.
     pub fn arrives(&self, body: Body, payload_length: u32) {
         self.here().arrives(&header_from(tcp(PEER), body, payload_length));
     }
 
-    /// The driver completes the messages that it keeps; returns their number.
+    /// The bytes that are being fetched come, and the driver completes the messages that it keeps; returns the number of both.
     pub fn finish_sends(&self) -> usize {
-        self.driver.finish()
+        self.client.answer() + self.driver.finish()
     }
 
     /// Runs the node until it is idle, for less than the transaction timeout; longer only for a discovery that a message
@@ -117,6 +125,7 @@ impl Testbed {
             assert_eq!((ni.kept(), ni.arriving()), (0, 0), "{case}: with the driver");
             assert_eq!(ni.deferred(), 0, "{case}: deferred");
         }
+        self.client.answer();
         assert_eq!(self.take_events(), [], "{case}: events after the shutdown");
         let (core, nis) =
             (Arc::downgrade(&self.core), self.nis.iter().map(Arc::downgrade).collect::<Vec<_>>());

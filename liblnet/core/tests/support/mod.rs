@@ -3,10 +3,12 @@
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "each test program uses a part")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod fake_client;
 mod fake_driver;
 mod rig;
 pub mod routes;
 
+pub use fake_client::{Asked, FakeClient, reply_memory};
 pub use fake_driver::{FakeDriver, FakeNi, OnSend, THIS_NODE};
 pub use rig::{BITS, COOKIE, EventSummary, PORTAL, Rig, RigBuilder, header_from, put_body, target};
 

@@ -1,6 +1,6 @@
 //! A node with a fake driver, a clock that the test sets, and an event queue whose events the test reads.
 
-use super::{FakeDriver, ManualClock, tcp};
+use super::{FakeClient, FakeDriver, ManualClock, tcp};
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
@@ -134,6 +134,17 @@ impl Rig {
             .data_path()
             .md_attach(me, spec, memory, true, &mut |handle| attached = Some(handle))
             .unwrap();
+        attached.unwrap()
+    }
+
+    /// Attaches an MD like [`Rig::attach`], for memory of a program in another process.
+    pub fn attach_client(&self, client: &Arc<FakeClient>, threshold: i32, options: u32) -> MdHandle {
+        let path = self.core.data_path();
+        let me = path.me_attach(PORTAL, MatchId::ANY, BITS, 0, true, InsertPosition::After).unwrap();
+        let (spec, memory) = self.spec(threshold, options);
+        let mut attached = None;
+        let client = Arc::clone(client);
+        path.md_attach_for(me, spec, memory, true, client, &mut |handle| attached = Some(handle)).unwrap();
         attached.unwrap()
     }
 

@@ -1,0 +1,58 @@
+//! A program in another process, whose memory the test fetches.
+
+use lnet_core::memory::{ClientMemory, RecvBuffer, ReplyMemory, ThenReply};
+use std::sync::{Arc, Mutex};
+
+/// The memory of a program in another process. It keeps what it is asked for until the test answers.
+#[derive(Default)]
+pub struct FakeClient {
+    in_place: bool,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// A fetch that has not ended.
+pub struct Asked {
+    pub offset: u32,
+    pub len: u32,
+    pub then: ThenReply,
+}
+
+impl FakeClient {
+    /// Memory whose bytes are fetched.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Memory that the MD itself has.
+    pub fn in_place() -> Arc<Self> {
+        Arc::new(Self { in_place: true, asked: Mutex::default() })
+    }
+
+    /// The fetches since the last call.
+    pub fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+
+    /// Answers all fetches, each with as many bytes as it asks for; returns their number.
+    pub fn answer(&self) -> usize {
+        let asked = self.asked();
+        let count = asked.len();
+        asked.into_iter().for_each(|Asked { len, then, .. }| then(Ok(reply_memory(&RecvBuffer::new(len)))));
+        count
+    }
+}
+
+impl ClientMemory for FakeClient {
+    fn is_in_place(&self) -> bool {
+        self.in_place
+    }
+
+    fn fetch(&self, offset: u32, len: u32, then: ThenReply) {
+        self.asked.lock().unwrap().push(Asked { offset, len, then });
+    }
+}
+
+/// The memory of a buffer, which the result keeps.
+pub fn reply_memory(buffer: &RecvBuffer) -> ReplyMemory {
+    ReplyMemory { memory: buffer.memory(), keeper: Arc::new(buffer.clone()) }
+}
