@@ -25,6 +25,11 @@ impl DeliveryOrder {
         Self { is_delivering: false, waiting: VecDeque::new(), waiters: 0 }
     }
 
+    /// No events, and a delivery that the maker has begun: events wait until it calls [`DeliveryOrder::next_event`].
+    pub const fn begun() -> Self {
+        Self { is_delivering: true, waiting: VecDeque::new(), waiters: 0 }
+    }
+
     /// Adds an event as the last. Returns the event that the caller delivers now; `None` if another thread is delivering,
     /// which gets this event by [`DeliveryOrder::next_event`].
     #[must_use]

@@ -41,7 +41,8 @@ pub struct EventParty {
 }
 
 impl EventParty {
-    pub(crate) const NOBODY: Self = Self { nid: None, pid: Pid(0) };
+    /// The party of an event that no message causes.
+    pub const NOBODY: Self = Self { nid: None, pid: Pid(0) };
 }
 
 /// An event. c-abi 2.7 has the meaning of each field for each kind.
@@ -83,7 +84,7 @@ pub struct Event {
 
 impl Event {
     /// An event that reports only the end of the MD (TRAP-9).
-    pub(crate) const fn unlink(md_handle: MdHandle, md: MdSpec) -> Self {
+    pub const fn unlink(md_handle: MdHandle, md: MdSpec) -> Self {
         Self {
             kind: EventKind::Unlink,
             target: EventParty::NOBODY,

@@ -78,7 +78,7 @@ impl MdMemory {
     }
 
     /// The hint of [`MdMemory::with_near`].
-    pub(crate) const fn near(&self) -> Option<Near> {
+    pub const fn near(&self) -> Option<Near> {
         self.near
     }
 
