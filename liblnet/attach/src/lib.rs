@@ -2,6 +2,7 @@
 //!
 //! - [`ring`] carries records from one process to another, without locks and, while both are busy, without system calls.
 //! - [`record`] has what the records say.
+//! - `client` is a node of another process, as a program uses it.
 //! - [`hello`] has what goes over the Unix socket, where a program begins.
 //!
 //! The node's side trusts nothing that it reads: whatever the other process writes, at any time, costs that process its attachment at
@@ -10,6 +11,8 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+#[cfg(not(loom))]
+pub mod client;
 pub mod hello;
 pub mod record;
 pub mod ring;

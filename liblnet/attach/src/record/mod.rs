@@ -158,7 +158,7 @@ structures! {
 }
 
 messages! {
-    /// What a program asks its node for. Each but [`Operation::Fetched`] is answered by a [`Report::Done`] with its number.
+    /// What a program asks its node for. Each is answered by a [`Report::Done`] with its number.
     Operation {
         /// `LNetMEAttach`. Gives the cookie.
         1 = MeAttach {
@@ -179,14 +179,14 @@ messages! {
             /// The entry.
             me: MeHandle,
         }
-        /// `LNetMDAttach`. Gives the cookie, before any event.
+        /// `LNetMDAttach`. [`Report::Made`] comes before the result.
         4 = MdAttach {
             /// The entry that gets the MD.
             me: MeHandle,
             /// The MD.
             md: Descriptor,
         }
-        /// `LNetMDBind`. Gives the cookie, before any event.
+        /// `LNetMDBind`. [`Report::Made`] comes before the result.
         5 = MdBind {
             /// The MD.
             md: Descriptor,
@@ -230,9 +230,11 @@ messages! {
             /// The number of the registration.
             registration: u32,
         }
-        /// The data for a GET that [`Report::Fetch`] with this number has asked for.
+        /// The data for a GET that [`Report::Fetch`] has asked for.
         11 = Fetched {
-            /// Where they are, until [`Report::Returned`] with this number.
+            /// The request for the data.
+            request: u64,
+            /// Where they are, until [`Report::Returned`] with the number of the request.
             data: Result<Vec<Piece>, Errno>,
         }
         /// `LNetGetId`. Gives the process.
@@ -267,24 +269,39 @@ messages! {
             /// A NID of the peer.
             nid: Nid,
         }
+        /// `cfs_cpt_distance`. Gives the distance.
+        19 = CptDistance {
+            /// One CPU partition.
+            one: Option<u32>,
+            /// The other.
+            other: Option<u32>,
+        }
+        /// `cfs_cpt_of_node`. Gives the number of the CPU partition.
+        20 = CptOfNode {
+            /// The NUMA node.
+            node: u32,
+        }
     }
 }
 
 messages! {
     /// What a node tells a program.
     Report {
-        /// The end of the operation with this number, before any event that follows from it.
+        /// The end of the operation with this number, after the events that come of it at once.
         1 = Done {
             /// What it gives.
             result: Result<Answer, Errno>,
         }
-        /// An event of an MD. Its number says nothing.
+        /// An event of an MD. Its number is that of the operation whose result follows and from which it comes, or 0.
         2 = Happened {
             /// The event; its MD's queue and its place there are the program's to fill in.
             event: Event,
         }
-        /// A peer wants to GET data of an MD whose memory only the program has: see [`Operation::Fetched`].
+        /// A peer wants to GET data of an MD whose memory only the program has: see [`Operation::Fetched`]. The number is as that of an
+        /// event.
         3 = Fetch {
+            /// The number of the request.
+            request: u64,
             /// The MD.
             md: MdHandle,
             /// The offset of the first byte in the MD.
@@ -292,7 +309,12 @@ messages! {
             /// The number of bytes.
             len: u32,
         }
-        /// The memory of [`Operation::Fetched`] with this number is not used any more.
+        /// The memory of [`Operation::Fetched`] for the request with this number is not used any more.
         4 = Returned
+        /// The operation with this number has made an MD. Comes before the first event of that.
+        5 = Made {
+            /// The MD.
+            md: MdHandle,
+        }
     }
 }

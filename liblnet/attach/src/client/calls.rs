@@ -1,0 +1,261 @@
+//! The functions of the C API, with the results and errors that a node of this process has.
+
+use super::AttachedNode;
+use super::descriptor::NewMd;
+use crate::record::{Answer, Descriptor, MatchEntry, Operation};
+use lnd_common::sync::lock;
+use lnet_core::event::{EventHandler, EventQueue, in_handler};
+use lnet_core::topology::Distance;
+use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdSpec, MeHandle, Target};
+use lnet_wire::{Nid, ProcessId};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The time that PUTs and GETs have to leave when the program ends the attachment, and the interval of looking whether they have.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
+/// The low bits of the cookies of queues, and the distance of two: as in a node of this process.
+const QUEUE: u64 = 3;
+const NEXT_COOKIE: u64 = 4;
+
+impl AttachedNode {
+    /// The name of the node.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `LNetMEAttach`.
+    pub fn me_attach(&self, portal: u32, entry: MatchEntry) -> Result<MeHandle, Errno> {
+        self.cookie(&Operation::MeAttach { portal, entry }).map(MeHandle::from_cookie)
+    }
+
+    /// `LNetMEInsert`.
+    pub fn me_insert(&self, beside: MeHandle, entry: MatchEntry) -> Result<MeHandle, Errno> {
+        self.cookie(&Operation::MeInsert { beside, entry }).map(MeHandle::from_cookie)
+    }
+
+    /// `LNetMEUnlink`.
+    pub fn me_unlink(&self, me: MeHandle) -> Result<(), Errno> {
+        self.nothing(&Operation::MeUnlink { me })
+    }
+
+    /// `LNetMDAttach`. `announce` gets the handle before the first event. PUTs that waited for the MD are delivered by the calling thread.
+    pub fn md_attach(
+        &self,
+        me: MeHandle,
+        spec: MdSpec,
+        memory: MdMemory,
+        unlink: bool,
+        announce: &mut dyn FnMut(MdHandle),
+    ) -> Result<(), Errno> {
+        let make = |md| Operation::MdAttach { me, md };
+        self.make_md(NewMd { spec, memory }, unlink, make, announce)
+    }
+
+    /// `LNetMDBind`.
+    pub fn md_bind(&self, spec: MdSpec, memory: MdMemory, unlink: bool) -> Result<MdHandle, Errno> {
+        let mut handle = None;
+        let make = |md| Operation::MdBind { md };
+        self.make_md(NewMd { spec, memory }, unlink, make, &mut |md| handle = Some(md))?;
+        handle.ok_or(Errno::Protocol)
+    }
+
+    fn make_md(
+        &self,
+        new: NewMd,
+        unlink: bool,
+        make: impl FnOnce(Descriptor) -> Operation,
+        announce: &mut dyn FnMut(MdHandle),
+    ) -> Result<(), Errno> {
+        let (spec, near) = (new.spec, new.memory.near());
+        let (md, memory) = self.new_md(new)?;
+        // The node has a queue of its own for all MDs of the program.
+        let descriptor = Descriptor { spec: MdSpec { eq: None, ..spec }, memory, unlink, near };
+        let made = || {
+            if let Some(handle) = md.handle() {
+                announce(handle);
+                self.open(&md);
+            }
+        };
+        self.call_for_md(&make(descriptor), &md, made).map(|_| ()).inspect_err(|_| Self::discard(&md))
+    }
+
+    /// `LNetMDUnlink`. An idle MD reports UNLINK before this returns.
+    pub fn md_unlink(&self, handle: MdHandle) -> Result<(), Errno> {
+        let md = self.md(handle)?;
+        self.nothing(&Operation::MdUnlink { md: handle })?;
+        self.wait_until_delivered(&md);
+        Ok(())
+    }
+
+    /// `LNetEQAlloc`.
+    pub fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
+        let queue = Arc::new(EventQueue::new(count, handler)?);
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        let handle = EqHandle::from_cookie(number * NEXT_COOKIE + QUEUE);
+        lock(&self.queues).insert(handle, queue);
+        // The end of the attachment ends the queues that are there by then.
+        if self.has_ended.load(Ordering::SeqCst) {
+            self.end_queues();
+            return Err(Errno::NetworkDown);
+        }
+        Ok(handle)
+    }
+
+    /// `LNetEQFree`.
+    pub fn eq_free(&self, eq: EqHandle) -> Result<(), Errno> {
+        self.queue(eq)?.wait_unused()?;
+        let queue = lock(&self.queues).remove(&eq).ok_or(Errno::NotFound)?;
+        queue.end(Errno::NotFound);
+        Ok(())
+    }
+
+    pub(super) fn queue(&self, eq: EqHandle) -> Result<Arc<EventQueue>, Errno> {
+        lock(&self.queues).get(&eq).map(Arc::clone).ok_or(Errno::NotFound)
+    }
+
+    /// `LNetPut`.
+    pub fn put(
+        &self,
+        from: Option<Nid>,
+        md: MdHandle,
+        ack: bool,
+        target: Target,
+        hdr_data: u64,
+    ) -> Result<(), Errno> {
+        self.md(md)?.copy_out();
+        self.request(&Operation::Put { from, md, ack, target, hdr_data })
+    }
+
+    /// `LNetGet`.
+    pub fn get(&self, from: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
+        self.md(md)?;
+        self.request(&Operation::Get { from, md, target })
+    }
+
+    fn request(&self, operation: &Operation) -> Result<(), Errno> {
+        self.unsent.fetch_add(1, Ordering::SeqCst);
+        self.nothing(operation).inspect_err(|_| {
+            self.unsent.fetch_sub(1, Ordering::SeqCst);
+        })
+    }
+
+    /// `LNetSetLazyPortal`, `LNetClearLazyPortal`.
+    pub fn set_lazy_portal(&self, portal: u32, is_lazy: bool) -> Result<(), Errno> {
+        self.nothing(&Operation::Lazy { portal, is_lazy })
+    }
+
+    /// `LNetGetId`.
+    pub fn ni_by_index(&self, index: u32) -> Result<ProcessId, Errno> {
+        match self.call(&Operation::Interface { index })? {
+            Answer::Process(nid, pid) => Ok(ProcessId { nid, pid }),
+            _ => Err(Errno::Protocol),
+        }
+    }
+
+    /// `LNetDist`.
+    pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
+        match self.call(&Operation::Distance { nid })? {
+            Answer::Distance { hops, order, source } => Ok(Distance { hops, source, order }),
+            _ => Err(Errno::Protocol),
+        }
+    }
+
+    /// `LNetPrimaryNID`.
+    pub fn primary_nid(&self, nid: Nid) -> Result<Nid, Errno> {
+        match self.call(&Operation::PrimaryNid { nid })? {
+            Answer::Process(nid, _) => Ok(nid),
+            _ => Err(Errno::Protocol),
+        }
+    }
+
+    /// `LNetAddPeer`. [`Errno::Busy`] in an event handler.
+    pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
+        if in_handler() {
+            return Err(Errno::Busy);
+        }
+        self.nothing(&Operation::AddPeer { nids: nids.to_vec() })
+    }
+
+    /// `LNetPeerDiscovered`.
+    pub fn peer_discovered(&self, nid: Nid) -> Result<(), Errno> {
+        self.nothing(&Operation::PeerDiscovered { nid })
+    }
+
+    /// `LNetGetPeerDiscoveryStatus`: whether the node discovers others.
+    pub fn discovers(&self) -> Result<bool, Errno> {
+        self.cookie(&Operation::DiscoveryStatus).map(|number| number != 0)
+    }
+
+    /// What the node knows of a peer, for `LNetDebugPeer`.
+    pub fn describe_peer(&self, nid: Nid) -> Result<String, Errno> {
+        match self.call(&Operation::DescribePeer { nid })? {
+            Answer::Text(text) => Ok(text),
+            _ => Err(Errno::Protocol),
+        }
+    }
+
+    /// `cfs_cpt_distance`: the distance of CPU partitions; the largest of the machine without one.
+    pub fn cpt_distance(&self, one: Option<u32>, other: Option<u32>) -> Result<u32, Errno> {
+        let number = self.cookie(&Operation::CptDistance { one, other })?;
+        u32::try_from(number).map_err(|_| Errno::Protocol)
+    }
+
+    /// `cfs_cpt_of_node`: the CPU partition of a NUMA node.
+    pub fn cpt_of_node(&self, node: u32) -> Result<Option<u32>, Errno> {
+        match self.cookie(&Operation::CptOfNode { node }) {
+            Ok(number) => Ok(u32::try_from(number).ok()),
+            Err(Errno::NotFound) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Memory of `len` bytes, all zero, that the node accesses in place when an MD is made of it. Returns its address.
+    pub fn allocate(&self, len: usize) -> Result<usize, Errno> {
+        if len == 0 {
+            return Err(Errno::Invalid);
+        }
+        self.add_region(len)
+    }
+
+    /// Frees memory of [`AttachedNode::allocate`], of which no MD is left. [`Errno::NotFound`] for another address.
+    pub fn free(&self, address: usize) -> Result<(), Errno> {
+        self.remove_region(address)
+    }
+
+    /// Ends the attachment: the MEs, MDs and queues are gone, without events; waits for handlers that are running. PUTs and GETs have two
+    /// seconds to leave. A second call has no effect.
+    pub fn shutdown(&self) {
+        let begun = Instant::now();
+        while self.unsent.load(Ordering::SeqCst) > 0
+            && !self.has_ended.load(Ordering::SeqCst)
+            && begun.elapsed() < DRAIN_TIMEOUT
+        {
+            thread::sleep(POLL_INTERVAL);
+        }
+        self.is_ending.store(true, Ordering::SeqCst);
+        _ = self.stream.shutdown(std::net::Shutdown::Both);
+        self.wake_owner();
+        self.threads.join();
+        self.wait_for_handlers();
+    }
+
+    fn nothing(&self, operation: &Operation) -> Result<(), Errno> {
+        self.call(operation).map(|_| ())
+    }
+
+    fn cookie(&self, operation: &Operation) -> Result<u64, Errno> {
+        match self.call(operation)? {
+            Answer::Number(cookie) => Ok(cookie),
+            _ => Err(Errno::Protocol),
+        }
+    }
+}
+
+impl Drop for AttachedNode {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}

@@ -1,0 +1,187 @@
+//! MDs, as the program keeps them: the memory, the queue, and the order of the events.
+
+use super::AttachedNode;
+use super::memory::Lease;
+use crate::record::ProgramMemory;
+use lnd_common::sync::lock;
+use lnet_core::event::{DeliveryOrder, EventQueue, in_handler};
+use lnet_core::{Errno, Event, EventKind, MdHandle, MdMemory, MdSpec};
+use lolnd::copy::copy;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+
+/// An MD of the program.
+#[derive(Debug)]
+pub(super) struct ProgramMd {
+    /// Set before the first event.
+    handle: OnceLock<MdHandle>,
+    spec: MdSpec,
+    /// The program's memory.
+    memory: MdMemory,
+    /// The memory that the node has in its place, unless it accesses the program's own.
+    copied: Option<Lease>,
+    queue: Option<Arc<EventQueue>>,
+    /// Begun from the start: the thread that makes the MD delivers its first events, once the program has the handle.
+    order: Mutex<DeliveryOrder>,
+    delivered: Condvar,
+}
+
+impl ProgramMd {
+    /// The handle, once the node has given it.
+    pub(super) fn handle(&self) -> Option<MdHandle> {
+        self.handle.get().copied()
+    }
+
+    /// Whether the events go to a handler of the program, which may take any time.
+    pub(super) fn has_handler(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.has_handler())
+    }
+
+    /// Copies the program's bytes to the memory that the node has, before a PUT.
+    pub(super) fn copy_out(&self) {
+        if let Some(lease) = &self.copied {
+            let all = self.memory.len();
+            copy(self.memory.slice(0, all), lease.memory().slice(0, all));
+        }
+    }
+
+    /// Copies bytes of the program for the REPLY to a GET.
+    pub(super) fn copy_to(&self, lease: &Lease, offset: u32, len: u32) {
+        copy(self.memory.slice(offset, len), lease.memory().slice(0, len));
+    }
+
+    /// Copies the bytes that have arrived to the program's memory.
+    fn copy_in(&self, event: &Event) {
+        if let (Some(lease), EventKind::Put | EventKind::Reply, Ok(())) =
+            (&self.copied, event.kind, event.status)
+        {
+            let Event { offset, mlength, .. } = *event;
+            copy(lease.memory().slice(offset, mlength), self.memory.slice(offset, mlength));
+        }
+    }
+}
+
+/// What the program gives for a new MD.
+pub(super) struct NewMd {
+    pub(super) spec: MdSpec,
+    pub(super) memory: MdMemory,
+}
+
+impl AttachedNode {
+    /// Makes an MD, with the memory for the node, and counts it in its queue. [`Errno::NotFound`] for a queue that does not exist.
+    pub(super) fn new_md(&self, new: NewMd) -> Result<(Arc<ProgramMd>, ProgramMemory), Errno> {
+        let NewMd { spec, memory } = new;
+        let (for_node, copied) = self.memory_for_node(&memory, spec.options)?;
+        let queue = spec.eq.map(|eq| self.queue(eq)).transpose()?;
+        if queue.as_ref().is_some_and(|queue| !queue.attach_md()) {
+            return Err(Errno::NotFound);
+        }
+        let md = ProgramMd {
+            handle: OnceLock::new(),
+            spec,
+            memory,
+            copied,
+            queue,
+            order: Mutex::new(DeliveryOrder::begun()),
+            delivered: Condvar::new(),
+        };
+        Ok((Arc::new(md), for_node))
+    }
+
+    /// Undoes [`AttachedNode::new_md`] for an MD that the node has not taken.
+    pub(super) fn discard(md: &ProgramMd) {
+        if let Some(queue) = &md.queue {
+            queue.md_ending();
+            queue.md_ended();
+        }
+    }
+
+    /// Adds an MD that the node has made.
+    pub(super) fn add_md(&self, md: &Arc<ProgramMd>, handle: MdHandle) {
+        _ = md.handle.set(handle);
+        lock(&self.mds).insert(handle, Arc::clone(md));
+    }
+
+    /// The MD with this handle: [`Errno::NotFound`] if the program has none, or if it has had its last event.
+    pub(super) fn md(&self, handle: MdHandle) -> Result<Arc<ProgramMd>, Errno> {
+        lock(&self.mds).get(&handle).map(Arc::clone).ok_or(Errno::NotFound)
+    }
+
+    /// Adds an event to those of the MD. Delivers it at once if no handler of the program is called, else returns it unless a thread
+    /// delivers it.
+    pub(super) fn happened(&self, md: Arc<ProgramMd>, event: Event) -> Option<(Arc<ProgramMd>, Event)> {
+        let first = lock(&md.order).begin(event)?;
+        if md.has_handler() {
+            return Some((md, first));
+        }
+        self.deliver(&md, first);
+        None
+    }
+
+    /// Delivers an event that [`AttachedNode::happened`] has returned, and those of the MD that come meanwhile.
+    pub(super) fn deliver(&self, md: &ProgramMd, first: Event) {
+        let mut next = Some(first);
+        while let Some(event) = next {
+            self.deliver_one(md, event);
+            next = self.next(md);
+        }
+    }
+
+    /// Delivers the events that have come before the program had the handle of the MD.
+    pub(super) fn open(&self, md: &ProgramMd) {
+        if let Some(first) = self.next(md) {
+            self.deliver(md, first);
+        }
+    }
+
+    /// Waits until no event of the MD is being delivered; does not wait inside a handler, which would deadlock.
+    pub(super) fn wait_until_delivered(&self, md: &ProgramMd) {
+        if md.queue.is_none() || in_handler() {
+            return;
+        }
+        let mut order = lock(&md.order);
+        order.begin_wait();
+        while order.is_delivering() {
+            order = md.delivered.wait(order).unwrap_or_else(PoisonError::into_inner);
+        }
+        order.end_wait();
+    }
+
+    fn next(&self, md: &ProgramMd) -> Option<Event> {
+        let mut order = lock(&md.order);
+        let next = order.next_event();
+        // A wake-up costs a system call even if no thread waits.
+        if next.is_none() && order.has_waiters() {
+            md.delivered.notify_all();
+        }
+        next
+    }
+
+    fn deliver_one(&self, md: &ProgramMd, event: Event) {
+        md.copy_in(&event);
+        let is_last = event.unlinked;
+        if is_last {
+            lock(&self.mds).remove(&event.md_handle);
+        }
+        if let Some(queue) = &md.queue {
+            if is_last {
+                queue.md_ending();
+            }
+            let spec = MdSpec { eq: md.spec.eq, ..event.md };
+            queue.deliver(&Event { md: spec, ..event });
+            if is_last {
+                queue.md_ended();
+            }
+        }
+    }
+
+    /// All MDs, which end without the node.
+    pub(super) fn take_mds(&self) -> Vec<Arc<ProgramMd>> {
+        lock(&self.mds).drain().map(|(_, md)| md).collect()
+    }
+
+    /// The event of an MD whose node is gone.
+    pub(super) fn lost(md: &ProgramMd) -> Option<Event> {
+        let event = Event::unlink(*md.handle.get()?, md.spec);
+        Some(Event { status: Err(Errno::NetworkDown), ..event })
+    }
+}

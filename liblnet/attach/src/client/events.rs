@@ -1,0 +1,210 @@
+//! The threads that read the reports, and that run the handlers of the program.
+
+use super::link::wake;
+use super::{AttachedNode, Task};
+use lnd_common::deliverers::{DelivererId, Role};
+use lnd_common::event_wait;
+use lnd_common::handler_watch::{self, Served};
+use lnd_common::sync::{lock, try_lock};
+use lnet_core::event::{EventQueue, HandlerState, in_handler};
+use lnet_core::lnd::Progress;
+use lnet_core::{EqHandle, Errno, Polled};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The first letters of the names of the threads that read the reports.
+const OWNER: &str = "lnet_program_";
+
+impl AttachedNode {
+    /// Starts the thread that reads the reports when nobody else does, and the one that replaces it when a handler keeps it.
+    pub(super) fn start_threads(self: &Arc<Self>) -> io::Result<()> {
+        let watched = Arc::clone(self);
+        self.threads.start("lnet_prog_watch".to_owned(), move || {
+            let all = [Arc::clone(&watched)];
+            handler_watch::run(&watched.watch, &all, |node| node.replace_owner());
+        })?;
+        let owner = Arc::clone(self);
+        self.threads.start_owner(OWNER, move || owner.run())
+    }
+
+    fn replace_owner(&self) {
+        self.deliverers.replace(Role::Owner);
+        if let Some(node) = self.me.upgrade() {
+            self.threads.replace_owner(OWNER, move || node.run());
+        }
+    }
+
+    /// Makes the calling thread the owner, until another becomes it or the attachment ends.
+    fn run(&self) {
+        let number = self.owner.fetch_add(1, Ordering::SeqCst) + 1;
+        while self.owner.load(Ordering::SeqCst) == number && !self.has_ended.load(Ordering::SeqCst) {
+            let mut reports = lock(&self.reports);
+            self.disarm(&mut reports);
+            self.read(&mut reports);
+            let is_armed = self.arm(&mut reports);
+            drop(reports);
+            self.do_tasks(Role::Owner);
+            if is_armed && !self.wait() {
+                self.end();
+            }
+        }
+    }
+
+    /// Waits until there may be reports or tasks. `false` if the node has gone.
+    fn wait(&self) -> bool {
+        let mut fds =
+            [PollFd::new(&self.wake_program, PollFlags::IN), PollFd::new(&self.stream, PollFlags::RDHUP)];
+        // An error, such as EINTR, is as good as an event: the caller looks again.
+        _ = poll(&mut fds, None);
+        if !fds[0].revents().is_empty() {
+            _ = rustix::io::read(&self.wake_program, &mut [0; 8]);
+        }
+        fds[1].revents().is_empty()
+    }
+
+    /// Ends the attachment, whose node is gone: whatever waits ends with [`Errno::NetworkDown`].
+    fn end(&self) {
+        // What the node has told before its end counts.
+        self.read(&mut lock(&self.reports));
+        self.has_ended.store(true, Ordering::SeqCst);
+        self.end_calls();
+        if !self.is_ending.load(Ordering::SeqCst) {
+            for md in self.take_mds() {
+                let lost = Self::lost(&md).and_then(|event| self.happened(md, event));
+                lock(&self.tasks).extend(lost.map(|(md, first)| Task::Deliver(md, first)));
+            }
+        }
+        if self.is_ending.load(Ordering::SeqCst) {
+            // The MDs end without events.
+            lock(&self.tasks).clear();
+        }
+        self.end_queues();
+        self.do_tasks(Role::Owner);
+        self.watch.wake();
+    }
+
+    pub(super) fn end_queues(&self) {
+        lock(&self.queues).values().for_each(|queue| queue.end(Errno::NetworkDown));
+    }
+
+    pub(super) fn has_tasks(&self) -> bool {
+        !lock(&self.tasks).is_empty()
+    }
+
+    /// Does what reports have left to do, unless a thread does. Handlers of the program run here.
+    fn do_tasks(&self, role: Role) {
+        while self.has_tasks() {
+            let Some(deliverer) = self.deliverers.begin(role) else { return };
+            self.watch.note_serving();
+            let was_current = self.do_all(deliverer);
+            if !self.deliverers.end(deliverer) || !was_current {
+                return;
+            }
+        }
+    }
+
+    /// Does what there is to do. Returns whether the calling thread still is the deliverer.
+    fn do_all(&self, deliverer: DelivererId) -> bool {
+        loop {
+            // Its own statement: the lock is not held meanwhile.
+            let task = lock(&self.tasks).pop_front();
+            match task {
+                Some(task) => self.carry_out(task),
+                None => return true,
+            }
+            if !self.deliverers.is_current(deliverer) {
+                return false;
+            }
+        }
+    }
+
+    /// Does a task. Handlers of the program may run here.
+    pub(super) fn carry_out(&self, task: Task) {
+        match task {
+            Task::Deliver(md, event) => self.deliver(&md, event),
+            Task::Fetch(fetch) => self.fetch(fetch),
+        }
+    }
+
+    /// Waits for an event on any of `eqs`: `LNetEQPoll`, as a node of this process does it.
+    pub fn eq_poll(
+        &self,
+        eqs: &[EqHandle],
+        timeout: Option<Duration>,
+    ) -> Result<Option<(usize, Polled)>, Errno> {
+        if in_handler() && timeout != Some(Duration::ZERO) {
+            return Err(Errno::Busy);
+        }
+        let queues = eqs.iter().map(|eq| self.queue(*eq)).collect::<Result<Vec<Arc<EventQueue>>, _>>()?;
+        if queues.is_empty() {
+            return Err(Errno::NotFound);
+        }
+        let _reading = Reading(self);
+        event_wait::wait(&queues, timeout, &self.spin, |timeout| self.progress(timeout)).transpose()
+    }
+
+    /// Reads the reports, for a thread that waits for an event.
+    fn progress(&self, timeout: Duration) -> Progress {
+        let Some(mut reports) = try_lock(&self.reports) else { return Progress::NotOffered };
+        if !timeout.is_zero() || in_handler() || self.has_ended.load(Ordering::SeqCst) {
+            self.leave(reports);
+            return Progress::NotOffered;
+        }
+        self.disarm(&mut reports);
+        let worked = self.read(&mut reports);
+        drop(reports);
+        self.do_tasks(Role::Application);
+        if worked { Progress::Worked } else { Progress::Idle }
+    }
+
+    /// Removes an event of a queue: `LNetEQGet`.
+    pub fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
+        self.queue(eq)?.get()
+    }
+
+    /// Waits until handlers have returned, unless the calling thread is in one.
+    pub(super) fn wait_for_handlers(&self) {
+        self.deliverers.wait_for_others(std::thread::current().id());
+    }
+
+    /// Wakes the thread that reads when nobody else does.
+    pub(super) fn wake_owner(&self) {
+        wake(&self.wake_program);
+    }
+}
+
+/// A wait for an event, in which the calling thread reads the reports. At its end somebody else does.
+struct Reading<'a>(&'a AttachedNode);
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        if let Some(reports) = try_lock(&self.0.reports) {
+            self.0.leave(reports);
+        }
+    }
+}
+
+impl Served for AttachedNode {
+    fn is_stopped(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst)
+    }
+
+    fn is_served(&self) -> bool {
+        self.deliverers.is_served()
+    }
+
+    fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
+        self.deliverers.servers()
+    }
+
+    fn app_poller_is_kept(&self) {
+        self.deliverers.replace(Role::Application);
+    }
+
+    fn relieve(&self) {
+        self.wake_owner();
+    }
+}

@@ -1,0 +1,310 @@
+//! Operations on their way to the node, and reports on their way back.
+
+use super::descriptor::ProgramMd;
+use super::memory::Fetch;
+use super::{AttachedNode, Reports, Task};
+use crate::hello::{self, ToNode};
+use crate::record::{Answer, Message, Operation, Report};
+use crate::ring::{Producer, PushError, Wake};
+use lnd_common::sync::{lock, try_lock};
+use lnet_core::{Errno, EventKind};
+use lnet_os::shared_memory::SharedMemory;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// The number of looks at the reports before a thread that waits for a result sleeps, and of those after which it lets others run.
+const MAX_LOOKS: u32 = 512;
+const LOOKS_PER_YIELD: u32 = 16;
+/// The time after which a thread that waits for room in the ring looks again, as the node may have ended.
+const ROOM_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// The writing side of the operations.
+#[derive(Debug)]
+pub(super) struct Sender {
+    producer: Producer<SharedMemory>,
+    body: Vec<u8>,
+    /// Wakes a thread that waits for room.
+    room: OwnedFd,
+}
+
+/// An operation whose result a thread waits for.
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    result: Mutex<Option<Result<Answer, Errno>>>,
+    done: Condvar,
+    /// The MD that the operation makes: it has its handle before its first event comes.
+    md: Option<Arc<ProgramMd>>,
+    /// What comes of the operation before its result. The thread that waits for that does it.
+    tasks: Mutex<Vec<Task>>,
+}
+
+impl Call {
+    fn take(&self) -> Option<Result<Answer, Errno>> {
+        lock(&self.result).take()
+    }
+
+    fn wait(&self) -> Result<Answer, Errno> {
+        let mut result = lock(&self.result);
+        loop {
+            if let Some(result) = result.take() {
+                return result;
+            }
+            result = self.done.wait(result).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn end(&self, with: Result<Answer, Errno>) {
+        lock(&self.result).get_or_insert(with);
+        self.done.notify_all();
+    }
+}
+
+impl Sender {
+    pub(super) const fn new(producer: Producer<SharedMemory>, room: OwnedFd) -> Self {
+        Self { producer, body: Vec::new(), room }
+    }
+}
+
+impl AttachedNode {
+    /// Lets the node carry out an operation, and waits for the result. [`Errno::NetworkDown`] if the attachment has ended.
+    pub(super) fn call(&self, operation: &Operation) -> Result<Answer, Errno> {
+        self.call_with(operation, None, || ())
+    }
+
+    /// The same for an operation that makes an MD. Calls `made` when the MD has its handle, before any event.
+    pub(super) fn call_for_md(
+        &self,
+        operation: &Operation,
+        md: &Arc<ProgramMd>,
+        made: impl FnOnce(),
+    ) -> Result<Answer, Errno> {
+        self.call_with(operation, Some(Arc::clone(md)), made)
+    }
+
+    fn call_with(
+        &self,
+        operation: &Operation,
+        md: Option<Arc<ProgramMd>>,
+        made: impl FnOnce(),
+    ) -> Result<Answer, Errno> {
+        let (number, call) = self.new_call(md)?;
+        match self.send(number, operation) {
+            Ok(()) => self.result_of(&call, made),
+            Err(errno) => {
+                lock(&self.calls).remove(&number);
+                Err(errno)
+            }
+        }
+    }
+
+    /// Registers memory with the node, and waits for the result.
+    pub(super) fn register(&self, registration: u32, file: BorrowedFd<'_>) -> Result<(), Errno> {
+        let (number, call) = self.new_call(None)?;
+        let message = ToNode::Register { registration };
+        if let Err(error) = hello::send(&self.stream, number, &message, &[file]) {
+            lock(&self.calls).remove(&number);
+            return Err(Errno::from(&error));
+        }
+        wake(&self.wake_node);
+        self.result_of(&call, || ()).map(|_| ())
+    }
+
+    fn new_call(&self, md: Option<Arc<ProgramMd>>) -> Result<(u64, Arc<Call>), Errno> {
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        let call = Arc::new(Call { md, ..Call::default() });
+        lock(&self.calls).insert(number, Arc::clone(&call));
+        // The end of the attachment ends the calls that are there by then.
+        if self.has_ended.load(Ordering::SeqCst) {
+            lock(&self.calls).remove(&number);
+            return Err(Errno::NetworkDown);
+        }
+        Ok((number, call))
+    }
+
+    /// Puts an operation into the ring; waits while that is full.
+    fn send(&self, number: u64, operation: &Operation) -> Result<(), Errno> {
+        let Sender { producer, body, room } = &mut *lock(&self.sender);
+        let kind = operation.encode(number, body);
+        loop {
+            match producer.push(kind, body) {
+                Ok(()) => break,
+                Err(PushError::Full) => {
+                    let waits = producer.begin_wait(body.len());
+                    if waits == Ok(true) {
+                        wait_for(room, &ROOM_TIMEOUT);
+                    }
+                    producer.end_wait();
+                    if self.has_ended.load(Ordering::SeqCst) || waits.is_err() {
+                        return Err(Errno::NetworkDown);
+                    }
+                }
+                Err(PushError::TooLong(_)) => return Err(Errno::Invalid),
+                Err(PushError::Corrupt(_)) => return Err(Errno::NetworkDown),
+            }
+        }
+        if producer.publish() == Wake::Needed {
+            wake(&self.wake_node);
+        }
+        Ok(())
+    }
+
+    /// Waits for the result of an operation: reads the reports for a while, unless another thread does, and then sleeps.
+    fn result_of(&self, call: &Call, made: impl FnOnce()) -> Result<Answer, Errno> {
+        let result = self.wait_for_result(call);
+        if result.is_ok() {
+            made();
+        }
+        let tasks = std::mem::take(&mut *lock(&call.tasks));
+        tasks.into_iter().for_each(|task| self.carry_out(task));
+        result
+    }
+
+    fn wait_for_result(&self, call: &Call) -> Result<Answer, Errno> {
+        if let Some(mut reports) = try_lock(&self.reports) {
+            for look in 1..=MAX_LOOKS {
+                self.disarm(&mut reports);
+                self.read(&mut reports);
+                if lock(&call.result).is_some() {
+                    break;
+                }
+                if look.is_multiple_of(LOOKS_PER_YIELD) {
+                    std::thread::yield_now();
+                }
+            }
+            self.leave(reports);
+        }
+        call.take().unwrap_or_else(|| call.wait())
+    }
+
+    /// Lets the node write reports without waking anybody: the caller reads them, and calls [`AttachedNode::leave`] afterwards.
+    pub(super) fn disarm(&self, reports: &mut Reports) {
+        if reports.is_armed {
+            reports.is_armed = false;
+            reports.consumer.end_sleep();
+        }
+    }
+
+    /// Ends the reading by a thread: the node wakes the library's own thread from now on.
+    pub(super) fn leave(&self, mut reports: std::sync::MutexGuard<'_, Reports>) {
+        while !self.arm(&mut reports) {
+            self.read(&mut reports);
+        }
+        drop(reports);
+        // The handlers are for another thread: the calling one may hold locks that they take.
+        if self.has_tasks() {
+            wake(&self.wake_program);
+        }
+    }
+
+    /// Lets the node wake this program when there is a report. `false` if there is one.
+    pub(super) fn arm(&self, reports: &mut Reports) -> bool {
+        match reports.consumer.begin_sleep() {
+            Ok(true) => {
+                reports.is_armed = true;
+                true
+            }
+            Ok(false) => {
+                reports.consumer.end_sleep();
+                false
+            }
+            // The attachment ends, which the library's own thread notices.
+            Err(_) => {
+                self.fail();
+                true
+            }
+        }
+    }
+
+    /// Takes all reports that there are. Returns whether there was one.
+    pub(super) fn read(&self, reports: &mut Reports) -> bool {
+        let Reports { consumer, body, .. } = reports;
+        let mut worked = false;
+        loop {
+            let kind = match consumer.pop(body) {
+                Ok(Some(kind)) => kind,
+                Ok(None) => break,
+                Err(_) => {
+                    self.fail();
+                    break;
+                }
+            };
+            worked = true;
+            match Report::decode(kind, body) {
+                Ok((number, report)) => self.take(number, report),
+                Err(_) => {
+                    self.fail();
+                    break;
+                }
+            }
+        }
+        if worked && consumer.release() == Wake::Needed {
+            wake(&self.wake_node);
+        }
+        worked
+    }
+
+    fn take(&self, number: u64, report: Report) {
+        match report {
+            Report::Done { result } => {
+                let Some(call) = lock(&self.calls).remove(&number) else { return };
+                call.end(result);
+            }
+            Report::Happened { event } => {
+                if event.kind == EventKind::Send {
+                    self.unsent.fetch_sub(1, Ordering::SeqCst);
+                }
+                let Some(md) = lock(&self.mds).get(&event.md_handle).map(Arc::clone) else { return };
+                if let Some((md, first)) = self.happened(md, event) {
+                    self.add_task(number, Task::Deliver(md, first));
+                }
+            }
+            Report::Fetch { request, md, offset, len } => {
+                self.add_task(number, Task::Fetch(Fetch { request, md, offset, len }));
+            }
+            Report::Made { md } => {
+                let made = lock(&self.calls).get(&number).and_then(|call| call.md.clone());
+                if let Some(made) = made {
+                    self.add_md(&made, md);
+                }
+            }
+            Report::Returned => self.returned(number),
+        }
+    }
+
+    /// Leaves a task to the thread that waits for the result of an operation, or to any.
+    fn add_task(&self, number: u64, task: Task) {
+        let call = if number == 0 { None } else { lock(&self.calls).get(&number).map(Arc::clone) };
+        match call {
+            Some(call) => lock(&call.tasks).push(task),
+            None => lock(&self.tasks).push_back(task),
+        }
+    }
+
+    /// Ends the attachment because the node has broken the rules.
+    fn fail(&self) {
+        _ = self.stream.shutdown(std::net::Shutdown::Both);
+    }
+
+    /// Ends all calls: the attachment has ended.
+    pub(super) fn end_calls(&self) {
+        let calls = std::mem::take(&mut *lock(&self.calls));
+        calls.values().for_each(|call| call.end(Err(Errno::NetworkDown)));
+        wake(&lock(&self.sender).room);
+    }
+}
+
+/// Makes an eventfd readable.
+pub(super) fn wake(eventfd: &OwnedFd) {
+    // A counter that is full wakes as well.
+    _ = rustix::io::write(eventfd, &1_u64.to_ne_bytes());
+}
+
+/// Waits until an eventfd is readable, and empties it.
+fn wait_for(eventfd: &OwnedFd, timeout: &Timespec) {
+    let mut fds = [PollFd::new(eventfd, PollFlags::IN)];
+    // An error, such as EINTR, is as good as an event: the caller looks again.
+    _ = poll(&mut fds, Some(timeout));
+    _ = rustix::io::read(eventfd, &mut [0; 8]);
+}

@@ -1,0 +1,86 @@
+//! The program's side: a node of another process, used as if it were in this one.
+//!
+//! - `link` is the connection: rings, wake-ups, and operations that wait for their result.
+//! - `descriptor` is an MD with what the program keeps of it; its events are delivered by `events`.
+//! - `memory` is what the node can access of the program's memory, and what is copied to and from.
+//! - `calls` has the functions of the C API.
+//!
+//! MEs, MDs and their matching are in the node; queues and handlers are here. A thread that waits for a result or an event reads the
+//! reports itself for a while; one thread of the library reads them when nobody else does.
+
+mod calls;
+mod descriptor;
+mod events;
+mod link;
+mod memory;
+mod start;
+
+pub use start::{AttachError, ClientConfig};
+
+use crate::ring::Consumer;
+use descriptor::ProgramMd;
+use link::{Call, Sender};
+use lnd_common::deliverers::Deliverers;
+use lnd_common::driver_threads::Threads;
+use lnd_common::event_wait::Spin;
+use lnd_common::handler_watch::WatchSignal;
+use lnet_core::event::EventQueue;
+use lnet_core::{EqHandle, Event, MdHandle};
+use lnet_os::shared_memory::SharedMemory;
+use memory::{Fetch, Lease, Memory};
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, Weak};
+
+/// A node of another process that this program is attached to. Any thread may call its methods.
+#[derive(Debug)]
+pub struct AttachedNode {
+    me: Weak<Self>,
+    /// The name of the node.
+    name: String,
+    stream: UnixStream,
+    sender: Mutex<Sender>,
+    next_number: AtomicU64,
+    reports: Mutex<Reports>,
+    wake_node: OwnedFd,
+    wake_program: OwnedFd,
+    calls: Mutex<HashMap<u64, Arc<Call>>>,
+    mds: Mutex<HashMap<MdHandle, Arc<ProgramMd>>>,
+    queues: Mutex<HashMap<EqHandle, Arc<EventQueue>>>,
+    memory: Arc<Mutex<Memory>>,
+    /// Data that the node has of the program for REPLYs, by the number of the request for them.
+    lent: Mutex<HashMap<u64, Lease>>,
+    /// What no thread does yet.
+    tasks: Mutex<VecDeque<Task>>,
+    deliverers: Deliverers,
+    threads: Threads,
+    watch: WatchSignal,
+    spin: Spin,
+    /// PUTs and GETs whose SEND event has not come.
+    unsent: AtomicU32,
+    /// Whether the program ends the attachment.
+    is_ending: AtomicBool,
+    /// Whether nothing goes to or comes from the node any more.
+    has_ended: AtomicBool,
+    /// The number of the thread that reads when nobody else does; a thread with another number has been replaced.
+    owner: AtomicU64,
+}
+
+/// What a report leaves to do, once the reports are not locked any more.
+#[derive(Debug)]
+enum Task {
+    /// An event for a handler.
+    Deliver(Arc<ProgramMd>, Event),
+    Fetch(Fetch),
+}
+
+/// The reading side of the reports.
+#[derive(Debug)]
+struct Reports {
+    consumer: Consumer<SharedMemory>,
+    body: Vec<u8>,
+    /// Whether the node wakes this program when there is a report.
+    is_armed: bool,
+}
