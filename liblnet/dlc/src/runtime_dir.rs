@@ -15,6 +15,7 @@ use thiserror::Error;
 
 const SOCKET: &str = ".sock";
 const STATUS: &str = ".status";
+const ATTACH: &str = ".attach";
 /// The most bytes of a node's name, which leave room for the directory in a socket's address of 107 bytes.
 const MAX_NAME_LENGTH: usize = 64;
 
@@ -129,6 +130,11 @@ impl RuntimeDir {
     /// The read-only socket.
     pub fn status_socket(&self, name: &NodeName) -> PathBuf {
         self.path.join(format!("{name}{STATUS}{SOCKET}"))
+    }
+
+    /// The socket by which programs attach to the node.
+    pub fn attach_socket(&self, name: &NodeName) -> PathBuf {
+        self.path.join(format!("{name}{ATTACH}"))
     }
 
     /// The log of a daemon that was started without a log file.

@@ -528,6 +528,48 @@ log_classes! {
         meaning: "The node ends while a request of a client is still carried out; its thread is left to end by itself.",
         action: "Nothing, if it happens once. Otherwise please report it.",
     }
+    NodeChoice {
+        name: "node_choice",
+        level: Info,
+        limit: Unlimited,
+        meaning: "Which node this process uses, and why: one of its own, or that of another process, to which it is attached.",
+        action: "Nothing. LNET_ATTACH changes it.",
+    }
+    NotAttached {
+        name: "not_attached",
+        level: Error,
+        limit: Unlimited,
+        meaning: "The node that this process is to attach to is not there, or does not admit it.",
+        action: "See whether `lnetd` of this name runs with the same LNET_RUNTIME_DIR, and whether this user may open its socket NAME.attach.",
+    }
+    Attached {
+        name: "attached",
+        level: Info,
+        limit: PerSubject,
+        meaning: "A program has attached to this node, or is not attached any more: it has left, or it has ended. What it had on the node is gone.",
+        action: "Nothing.",
+    }
+    AttachRefused {
+        name: "attach_refused",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A program that wants to attach to this node is not admitted, for the reason that the line has. Its LNetNIInit fails with ENETDOWN.",
+        action: "Too many programs: see which are attached. Another version: use the library of the same version as the daemon.",
+    }
+    AttachViolation {
+        name: "attach_violation",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A program that was attached has broken the rules of the rings, or has not read its events; its attachment is ended, and its calls fail with ENETDOWN.",
+        action: "Not read: see whether the program hangs. Otherwise look at what the program does with memory that is not its own; if it does nothing wrong, please report it.",
+    }
+    AttachUnavailable {
+        name: "attach_unavailable",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "The socket for programs cannot be served: none can attach to this node. The node itself works.",
+        action: "See whether LNET_RUNTIME_DIR can be written to.",
+    }
     PeerDump {
         name: "peer_dump",
         level: Warn,

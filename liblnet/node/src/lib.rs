@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod attach_server;
 mod clock;
 mod control;
 pub mod control_server;
@@ -14,6 +15,7 @@ mod environment;
 mod links;
 mod named_socket;
 mod node;
+mod peer_description;
 mod ping;
 mod placement;
 mod running_drivers;
@@ -23,10 +25,12 @@ mod sysfs;
 mod tunables;
 mod wait;
 
+pub use attach_server::{AttachConfig, AttachServer};
 pub use control_server::{ControlConfig, ControlServer, SharedBackend};
 pub use driver_configs::DriverConfigs;
 pub use environment::{CONFIGURATION, warn_of_unknown_variables};
 pub use node::Node;
+pub use peer_description::describe_peer;
 pub use ping::PingRequest;
 pub use start_config::{Forwarding, StartConfig};
 pub use tunables::for_each as for_each_setting;

@@ -8,7 +8,16 @@ use lnet_log::{LogClass, write_line};
 
 /// Variables that are read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control
 /// socket.
-const READ_ELSEWHERE: [&str; 4] = ["LNET_DEBUG", "LNET_NODE", "LNET_RUNTIME_DIR", "LNET_STATUS_MODE"];
+const READ_ELSEWHERE: [&str; 8] = [
+    "LNET_ATTACH",
+    "LNET_ATTACH_GROUP",
+    "LNET_ATTACH_MODE",
+    "LNET_ATTACH_RING",
+    "LNET_DEBUG",
+    "LNET_NODE",
+    "LNET_RUNTIME_DIR",
+    "LNET_STATUS_MODE",
+];
 /// Prefixes of the variables of LNet selftest, which checks them, and of this project's tests.
 const OTHERS: [&str; 3] = ["LNET_SELFTEST_", "LNET_SIM_", "LNET_TEST_"];
 

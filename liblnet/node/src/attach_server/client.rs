@@ -1,0 +1,284 @@
+//! One program: its hello, and the loop that reads its operations.
+
+use super::operations::Carrier;
+use super::reports::Reports;
+use super::{Shared, wake};
+use lnet_attach::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
+use lnet_attach::record::{Message, Operation};
+use lnet_attach::ring::{Consumer, Producer, Wake, size_in_words};
+use lnet_core::Errno;
+use lnet_dlc::peer_cred::PeerCred;
+use lnet_log::LogClass;
+use lnet_os::descriptor::new_eventfd;
+use lnet_os::shared_memory::SharedMemory;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{PidfdFlags, pidfd_open};
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The time that a program has for its hello.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most words for records of one ring.
+const MAX_RING: u64 = 1 << 20;
+/// The number of operations after which the thread looks at the socket, and after which it lets the program have the room.
+const BATCH: u32 = 64;
+/// The number of looks at an empty ring before the thread sleeps, and of those after which it lets other threads run.
+const MAX_IDLE_LOOKS: u32 = 256;
+const LOOKS_PER_YIELD: u32 = 16;
+
+/// A program that is attached.
+pub(super) struct Client<'a> {
+    carrier: Carrier<'a>,
+    stream: UnixStream,
+    reader: Reader,
+    operations: Consumer<SharedMemory>,
+    room: OwnedFd,
+    wake: &'a Arc<OwnedFd>,
+    /// Becomes readable when the process ends, where the system permits it: a child of `fork` keeps the socket open.
+    process: Option<OwnedFd>,
+}
+
+/// The reason why an attachment ends.
+enum End {
+    /// The program has closed the socket, or has ended.
+    Left,
+    /// The server stops.
+    Stopping,
+    /// The program has broken the rules.
+    Violation(String),
+}
+
+/// What a program has said of itself.
+struct Program {
+    name: String,
+    operations: usize,
+    reports: usize,
+}
+
+impl<'a> Client<'a> {
+    /// Serves a program until the end of its attachment.
+    pub(super) fn run(
+        shared: &'a Arc<Shared>,
+        id: u64,
+        stream: UnixStream,
+        cred: Option<PeerCred>,
+        wake: &'a Arc<OwnedFd>,
+    ) {
+        let user = cred.map_or_else(|| "unknown user".to_owned(), |cred| format!("uid {}", cred.user));
+        let process = cred.and_then(|cred| cred.process);
+        let mut reader = Reader::default();
+        let program = match read_hello(&stream, &mut reader) {
+            Ok(program) => program,
+            Err(why) => return refuse(shared, &stream, &user, &why),
+        };
+        let named = match process {
+            Some(process) => format!("{} ({}, {user})", program.name, process.as_raw_nonzero()),
+            None => format!("{} ({user})", program.name),
+        };
+        let mut client = match Self::admit(shared, id, stream, reader, &program, wake) {
+            Ok(client) => client,
+            Err((stream, errno)) => return refuse(shared, &stream, &named, errno.text()),
+        };
+        client.process = process.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
+        shared.log(LogClass::Attached, &named, format_args!("{named}: attached"));
+        let end = client.serve();
+        client.carrier.end();
+        match end {
+            End::Left => shared.log(LogClass::Attached, &named, format_args!("{named}: no longer attached")),
+            End::Stopping => {}
+            End::Violation(why) => {
+                shared.log(
+                    LogClass::AttachViolation,
+                    &named,
+                    format_args!("{named}: attachment ended ({why})"),
+                );
+            }
+        }
+    }
+
+    fn admit(
+        shared: &'a Arc<Shared>,
+        id: u64,
+        stream: UnixStream,
+        reader: Reader,
+        program: &Program,
+        wake: &'a Arc<OwnedFd>,
+    ) -> Result<Self, (UnixStream, Errno)> {
+        let made = || -> Result<_, Errno> {
+            let operations = new_ring(c"lnet-operations", program.operations)?;
+            let reports = new_ring(c"lnet-reports", program.reports)?;
+            let copy = |fd: &OwnedFd| fd.try_clone();
+            let [wake_program, room] = [new_eventfd()?, new_eventfd()?];
+            let descriptors = Descriptors {
+                operations: operations.file().try_clone_to_owned()?,
+                reports: reports.file().try_clone_to_owned()?,
+                wake_node: copy(wake)?,
+                wake_program: copy(&wake_program)?,
+                room: copy(&room)?,
+            };
+            let operations = Consumer::new(operations).map_err(|_| Errno::Invalid)?;
+            let reports = Producer::new(reports).map_err(|_| Errno::Invalid)?;
+            let max_unread = shared.config.max_unread;
+            let reports = Arc::new(Reports::new(reports, wake_program, Arc::clone(wake), max_unread));
+            let carrier = Carrier::new(shared, id, reports)?;
+            Ok((carrier, operations, room, descriptors))
+        };
+        let (carrier, operations, room, descriptors) = match made() {
+            Ok(made) => made,
+            Err(errno) => return Err((stream, errno)),
+        };
+        let welcome =
+            ToProgram::Welcome { pid: shared.node.core().pid(), node: shared.node.name().to_string() };
+        let client = Self { carrier, stream, reader, operations, room, wake, process: None };
+        let welcomed = hello::send(&client.stream, 0, &welcome, &descriptors.all());
+        match welcomed.and_then(|()| client.stream.set_nonblocking(true)) {
+            Ok(()) => Ok(client),
+            Err(error) => {
+                client.carrier.end();
+                Err((client.stream, Errno::from(&error)))
+            }
+        }
+    }
+
+    /// Carries out operations until the end.
+    fn serve(&mut self) -> End {
+        let mut body = Vec::new();
+        let mut idle_looks = 0;
+        loop {
+            let worked = match self.work_off(&mut body) {
+                Ok(worked) => worked,
+                Err(end) => return end,
+            };
+            if (1..BATCH).contains(&worked) {
+                idle_looks = 0;
+                continue;
+            }
+            if worked == 0 && idle_looks < MAX_IDLE_LOOKS {
+                idle_looks += 1;
+                if idle_looks.is_multiple_of(LOOKS_PER_YIELD) {
+                    std::thread::yield_now();
+                }
+                continue;
+            }
+            // The socket is looked at after each sleep, and after a full batch.
+            if let Err(end) = self.look_elsewhere(worked == 0) {
+                return end;
+            }
+            idle_looks = 0;
+        }
+    }
+
+    /// Carries out the operations that are in the ring, at most a batch. Returns their number.
+    fn work_off(&mut self, body: &mut Vec<u8>) -> Result<u32, End> {
+        let mut worked = 0;
+        while worked < BATCH {
+            let kind = match self.operations.pop(body) {
+                Ok(Some(kind)) => kind,
+                Ok(None) => break,
+                Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
+            };
+            let (number, operation) =
+                Operation::decode(kind, body).map_err(|malformed| End::Violation(malformed.to_string()))?;
+            self.carrier.carry_out(number, operation);
+            worked += 1;
+        }
+        if worked > 0 && self.operations.release() == Wake::Needed {
+            wake(&self.room);
+        }
+        Ok(worked)
+    }
+
+    /// Looks at everything but the ring: the socket, the end of the process and of the server. With `sleeps` waits until there is something,
+    /// or an operation.
+    fn look_elsewhere(&mut self, sleeps: bool) -> Result<(), End> {
+        if sleeps {
+            match self.operations.begin_sleep() {
+                Ok(true) => self.wait(None),
+                Ok(false) => {}
+                Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
+            }
+            self.operations.end_sleep();
+        }
+        if self.carrier.shared.is_stopping.load(Ordering::SeqCst) {
+            return Err(End::Stopping);
+        }
+        if let Some(why) = self.carrier.reports.failure() {
+            return Err(End::Violation(why));
+        }
+        self.carrier.reports.flush();
+        let has_ended = self.process.as_ref().is_some_and(|process| {
+            let mut fds = [PollFd::new(process, PollFlags::IN)];
+            poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        });
+        if has_ended {
+            return Err(End::Left);
+        }
+        loop {
+            match self.reader.read(&self.stream) {
+                Ok((number, ToNode::Register { registration }, descriptors)) => {
+                    self.carrier.register(number, registration, descriptors);
+                }
+                Ok((_, ToNode::Hello { .. }, _)) => return Err(End::Violation("a second hello".to_owned())),
+                Err(ReadError::System(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(ReadError::End | ReadError::System(_)) => return Err(End::Left),
+                Err(error) => return Err(End::Violation(error.to_string())),
+            }
+        }
+    }
+
+    fn wait(&self, timeout: Option<&Timespec>) {
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN),
+            PollFd::new(&self.stream, PollFlags::IN),
+        ];
+        fds.extend(self.process.as_ref().map(|process| PollFd::new(process, PollFlags::IN)));
+        // An error, such as EINTR, is as good as an event.
+        _ = poll(&mut fds, timeout);
+        if !fds[0].revents().is_empty() {
+            _ = rustix::io::read(self.wake, &mut [0; 8]);
+        }
+    }
+}
+
+/// Tells a program that it is not admitted.
+pub(super) fn refuse(shared: &Shared, stream: &UnixStream, program: &str, why: &str) {
+    shared.log(LogClass::AttachRefused, program, format_args!("{program}: not attached ({why})"));
+    // It may have gone.
+    _ = hello::send(stream, 0, &ToProgram::Refused { errno: Errno::NetworkDown, why: why.to_owned() }, &[]);
+}
+
+/// The error is for the program.
+fn read_hello(stream: &UnixStream, reader: &mut Reader) -> Result<Program, String> {
+    stream.set_read_timeout(Some(HELLO_TIMEOUT)).map_err(|error| error.to_string())?;
+    let (_, message, _) = reader.read(stream).map_err(|error| error.to_string())?;
+    let ToNode::Hello { version, operations, reports, pid: _, program } = message else {
+        return Err("it has not sent a hello".to_owned());
+    };
+    if version != VERSION {
+        return Err(format!("it has version {version} of the attachment, this node {VERSION}"));
+    }
+    let capacity = |words: u64| {
+        let words = usize::try_from(words.min(MAX_RING)).ok()?;
+        size_in_words(words).map(|_| words)
+    };
+    match (capacity(operations), capacity(reports)) {
+        (Some(operations), Some(reports)) => Ok(Program { name: printable(&program), operations, reports }),
+        _ => Err(format!("rings of {operations} and {reports} words are not possible")),
+    }
+}
+
+/// The name of a program for the log: what it says may be anything.
+fn printable(name: &str) -> String {
+    const MAX: usize = 32;
+    name.chars().filter(|char| char.is_ascii_graphic()).take(MAX).collect()
+}
+
+fn new_ring(name: &CStr, capacity: usize) -> Result<SharedMemory, Errno> {
+    let words = size_in_words(capacity).ok_or(Errno::Invalid)?;
+    SharedMemory::create(name, words * size_of::<u64>()).map_err(|_| Errno::NoMemory)
+}

@@ -1,0 +1,211 @@
+//! The memory of a program: what it has registered, and its MDs' pieces of that.
+
+use super::lock;
+use super::operations::number_of_current;
+use super::reports::Reports;
+use lnet_attach::record::{Piece, ProgramMemory, Report};
+use lnet_core::memory::{ClientMemory, MemRange, ReplyMemory, ThenReply};
+use lnet_core::{Errno, MdHandle, MdMemory};
+use lnet_os::shared_memory::SharedMemory;
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Formatter};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// The memory that one program has registered.
+#[derive(Debug, Default)]
+pub(super) struct Registrations {
+    all: HashMap<u32, Arc<SharedMemory>>,
+    bytes: u64,
+}
+
+impl Registrations {
+    /// Maps memory of the program. The error says why not.
+    pub(super) fn register(&mut self, number: u32, file: OwnedFd, max_bytes: u64) -> Result<(), Errno> {
+        if self.all.contains_key(&number) {
+            return Err(Errno::Exists);
+        }
+        let memory = SharedMemory::map(file).map_err(|_| Errno::Invalid)?;
+        let bytes = self.bytes.saturating_add(memory.len() as u64);
+        if bytes > max_bytes {
+            return Err(Errno::NoMemory);
+        }
+        self.bytes = bytes;
+        self.all.insert(number, Arc::new(memory));
+        Ok(())
+    }
+
+    /// Forgets memory, which stays mapped until no MD has a piece of it.
+    pub(super) fn deregister(&mut self, number: u32) -> Result<(), Errno> {
+        let memory = self.all.remove(&number).ok_or(Errno::NotFound)?;
+        self.bytes -= memory.len() as u64;
+        Ok(())
+    }
+
+    /// The bytes that are registered.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Where pieces are in this process. [`Errno::Fault`] for what is not registered, [`Errno::Invalid`] for 4 GiB or more.
+    fn resolve(&self, pieces: &[Piece]) -> Result<(MdMemory, Vec<Arc<SharedMemory>>), Errno> {
+        let mut keepers: Vec<Arc<SharedMemory>> = Vec::new();
+        let mut runs = Vec::with_capacity(pieces.len());
+        for Piece { registration, offset, len } in pieces {
+            let memory = self.all.get(registration).ok_or(Errno::Fault)?;
+            let end = offset.checked_add(u64::from(*len)).filter(|end| *end <= memory.len() as u64);
+            end.ok_or(Errno::Fault)?;
+            // Inside the mapping, so both fit.
+            runs.push(MemRange { address: memory.address() + *offset as usize, len: *len as usize });
+            if !keepers.iter().any(|known| Arc::ptr_eq(known, memory)) {
+                keepers.push(Arc::clone(memory));
+            }
+        }
+        Ok((MdMemory::scattered(&runs).ok_or(Errno::Invalid)?, keepers))
+    }
+
+    /// The memory of an MD.
+    pub(super) fn memory_of_md(
+        &self,
+        memory: &ProgramMemory,
+        fetches: &Arc<Fetches>,
+    ) -> Result<(MdMemory, Arc<MdOfProgram>), Errno> {
+        let (resolved, keepers) = match memory {
+            ProgramMemory::InPlace(pieces) | ProgramMemory::Copied(pieces) => self.resolve(pieces)?,
+            // Nothing is ever at this address: peers only GET.
+            ProgramMemory::OnDemand(len) => (MdMemory::contiguous(0, *len), Vec::new()),
+        };
+        let md = MdOfProgram {
+            is_in_place: matches!(memory, ProgramMemory::InPlace(_)),
+            handle: OnceLock::new(),
+            fetches: Arc::clone(fetches),
+            _keepers: keepers,
+        };
+        Ok((resolved, Arc::new(md)))
+    }
+
+    /// The data of a GET, in pieces that the program lends until `lent` is dropped.
+    pub(super) fn reply_memory(
+        &self,
+        pieces: &[Piece],
+        fetches: &Arc<Fetches>,
+        number: u64,
+    ) -> Result<ReplyMemory, Errno> {
+        let (memory, keepers) = self.resolve(pieces)?;
+        let lent = Lent { number, fetches: Arc::clone(fetches), _keepers: keepers };
+        Ok(ReplyMemory { memory, keeper: Arc::new(lent) })
+    }
+}
+
+/// The memory of an MD of a program, as the core sees it. It keeps the mappings.
+pub(super) struct MdOfProgram {
+    is_in_place: bool,
+    /// Set before the first message finds the MD.
+    pub(super) handle: OnceLock<MdHandle>,
+    fetches: Arc<Fetches>,
+    _keepers: Vec<Arc<SharedMemory>>,
+}
+
+impl ClientMemory for MdOfProgram {
+    fn is_in_place(&self) -> bool {
+        self.is_in_place
+    }
+
+    fn fetch(&self, offset: u32, len: u32, then: ThenReply) {
+        match self.handle.get() {
+            Some(md) => self.fetches.begin(*md, offset, len, then),
+            None => then(Err(Errno::NotFound)),
+        }
+    }
+}
+
+impl Debug for MdOfProgram {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MdOfProgram").field("is_in_place", &self.is_in_place).finish_non_exhaustive()
+    }
+}
+
+/// Memory that the program lends for a REPLY.
+struct Lent {
+    number: u64,
+    fetches: Arc<Fetches>,
+    _keepers: Vec<Arc<SharedMemory>>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.fetches.reports.push(self.number, &Report::Returned);
+    }
+}
+
+/// The GETs of peers that wait for data of the program.
+pub(super) struct Fetches {
+    reports: Arc<Reports>,
+    /// The number of the program.
+    client: u64,
+    next: AtomicU64,
+    /// `None` when the attachment has ended.
+    waiting: Mutex<Option<HashMap<u64, ThenReply>>>,
+}
+
+impl Fetches {
+    pub(super) fn new(reports: Arc<Reports>, client: u64) -> Self {
+        Self { reports, client, next: AtomicU64::new(1), waiting: Mutex::new(Some(HashMap::new())) }
+    }
+
+    fn begin(&self, md: MdHandle, offset: u32, len: u32, then: ThenReply) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut waiting = lock(&self.waiting);
+        match &mut *waiting {
+            Some(waiting) => _ = waiting.insert(number, then),
+            None => {
+                drop(waiting);
+                return then(Err(Errno::Shutdown));
+            }
+        }
+        drop(waiting);
+        let current = number_of_current(self.client);
+        self.reports.push(current, &Report::Fetch { request: number, md, offset, len });
+    }
+
+    /// Takes the GET that waits for the data with this number.
+    pub(super) fn take(&self, number: u64) -> Option<ThenReply> {
+        lock(&self.waiting).as_mut()?.remove(&number)
+    }
+
+    /// Ends the wait of all GETs, and of all that come.
+    pub(super) fn end(&self) {
+        let waiting = lock(&self.waiting).take();
+        waiting.into_iter().flatten().for_each(|(_, then)| then(Err(Errno::Shutdown)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::dup;
+
+    #[test]
+    fn only_registered_bytes_are_resolved() {
+        let memory = SharedMemory::create(c"test", 10_000).unwrap();
+        let mut all = Registrations::default();
+        all.register(7, dup(memory.file()).unwrap(), 20_000).unwrap();
+        assert_eq!(all.register(7, dup(memory.file()).unwrap(), 20_000), Err(Errno::Exists));
+        assert_eq!(all.register(8, dup(memory.file()).unwrap(), 19_999), Err(Errno::NoMemory));
+        for (registration, offset, len, expected) in [
+            (7, 0, 10_000, Ok(10_000)),
+            (7, 9_999, 1, Ok(1)),
+            (7, 10_000, 0, Ok(0)),
+            (7, 9_999, 2, Err(Errno::Fault)),
+            (7, u64::MAX, 1, Err(Errno::Fault)),
+            (7, 0, u32::MAX, Err(Errno::Fault)),
+            (8, 0, 1, Err(Errno::Fault)),
+        ] {
+            let found = all.resolve(&[Piece { registration, offset, len }]).map(|(memory, _)| memory.len());
+            assert_eq!(found, expected, "{registration} {offset} {len}");
+        }
+        all.deregister(7).unwrap();
+        assert_eq!((all.bytes(), all.deregister(7)), (0, Err(Errno::NotFound)));
+    }
+}

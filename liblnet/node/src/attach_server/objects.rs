@@ -1,0 +1,94 @@
+//! The MEs and MDs that a program owns: it can use no others, and they end with it.
+
+use super::lock;
+use lnet_core::{Errno, MdHandle, MeHandle};
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// The MEs and MDs of one program.
+#[derive(Debug)]
+pub(super) struct Objects {
+    max: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Whether each ends with its MD.
+    mes: HashMap<MeHandle, bool>,
+    /// The ME that ends with each.
+    mds: HashMap<MdHandle, Option<MeHandle>>,
+}
+
+impl Objects {
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, inner: Mutex::default() }
+    }
+
+    /// Whether one more is allowed: [`Errno::NoMemory`] if not.
+    pub(super) fn check_room(&self) -> Result<(), Errno> {
+        let inner = lock(&self.inner);
+        if inner.mes.len() + inner.mds.len() < self.max { Ok(()) } else { Err(Errno::NoMemory) }
+    }
+
+    pub(super) fn add_me(&self, me: MeHandle, ends_with_md: bool) {
+        lock(&self.inner).mes.insert(me, ends_with_md);
+    }
+
+    /// Adds an MD, before its first event.
+    pub(super) fn add_md(&self, md: MdHandle, attached: Option<MeHandle>) {
+        let mut inner = lock(&self.inner);
+        let ends = attached.filter(|me| inner.mes.get(me) == Some(&true));
+        inner.mds.insert(md, ends);
+    }
+
+    /// [`Errno::NotFound`] for an ME that is not the program's.
+    pub(super) fn check_me(&self, me: MeHandle) -> Result<(), Errno> {
+        lock(&self.inner).mes.contains_key(&me).then_some(()).ok_or(Errno::NotFound)
+    }
+
+    /// [`Errno::NotFound`] for an MD that is not the program's.
+    pub(super) fn check_md(&self, md: MdHandle) -> Result<(), Errno> {
+        lock(&self.inner).mds.contains_key(&md).then_some(()).ok_or(Errno::NotFound)
+    }
+
+    pub(super) fn remove_me(&self, me: MeHandle) {
+        lock(&self.inner).mes.remove(&me);
+    }
+
+    /// Removes an MD that has had its last event, with the ME that ends with it.
+    pub(super) fn md_ended(&self, md: MdHandle) {
+        let mut inner = lock(&self.inner);
+        if let Some(Some(me)) = inner.mds.remove(&md) {
+            inner.mes.remove(&me);
+        }
+    }
+
+    /// All MEs and MDs.
+    pub(super) fn all(&self) -> (Vec<MeHandle>, Vec<MdHandle>) {
+        let inner = lock(&self.inner);
+        (inner.mes.keys().copied().collect(), inner.mds.keys().copied().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_match_entry_goes_with_its_md_if_it_was_made_so() {
+        let objects = Objects::new(4);
+        let (kept, ending) = (MeHandle::from_cookie(1), MeHandle::from_cookie(2));
+        let (one, other) = (MdHandle::from_cookie(3), MdHandle::from_cookie(4));
+        objects.add_me(kept, false);
+        objects.add_me(ending, true);
+        objects.add_md(one, Some(kept));
+        assert_eq!(objects.check_room(), Ok(()));
+        objects.add_md(other, Some(ending));
+        assert_eq!(objects.check_room(), Err(Errno::NoMemory));
+        objects.md_ended(one);
+        objects.md_ended(other);
+        assert_eq!((objects.check_me(kept), objects.check_me(ending)), (Ok(()), Err(Errno::NotFound)));
+        assert_eq!(objects.check_md(one), Err(Errno::NotFound));
+    }
+}

@@ -1,0 +1,229 @@
+//! Carrying out what a program asks for.
+
+use super::Shared;
+use super::memory::{Fetches, Registrations};
+use super::objects::Objects;
+use super::reports::Reports;
+use crate::peer_description::describe_peer;
+use lnet_attach::record::{Answer, Descriptor, MatchEntry, Operation, Report};
+use lnet_core::{DiscoveryMode, EqHandle, Errno, Event, MdSpec, MeHandle};
+use lnet_wire::{MAX_PORTALS, Pid};
+use std::cell::Cell;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+thread_local! {
+    /// The program whose operation this thread carries out, with the operation's number.
+    static CURRENT: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
+}
+
+/// The number of the operation that the thread carries out for this program, of which an event comes; 0 for none.
+pub(super) fn number_of_current(client: u64) -> u64 {
+    CURRENT.get().filter(|(its, _)| *its == client).map_or(0, |(_, number)| number)
+}
+
+/// What the node has for one program.
+pub(super) struct Carrier<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) id: u64,
+    /// The queue of all its MDs.
+    eq: EqHandle,
+    pub(super) reports: Arc<Reports>,
+    objects: Arc<Objects>,
+    fetches: Arc<Fetches>,
+    pub(super) registrations: Registrations,
+}
+
+impl<'a> Carrier<'a> {
+    pub(super) fn new(shared: &'a Shared, id: u64, reports: Arc<Reports>) -> Result<Self, Errno> {
+        let objects = Arc::new(Objects::new(shared.config.max_objects));
+        let (to_reports, its_objects) = (Arc::clone(&reports), Arc::clone(&objects));
+        let handler = move |event: &Event| {
+            to_reports.push(number_of_current(id), &Report::Happened { event: *event });
+            if event.unlinked {
+                its_objects.md_ended(event.md_handle);
+            }
+        };
+        let eq = shared.node.core().data_path().eq_alloc(0, Some(Box::new(handler)))?;
+        let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id));
+        let registrations = Registrations::default();
+        Ok(Self { shared, id, eq, reports, objects, fetches, registrations })
+    }
+
+    /// Carries out an operation, and tells the program its result.
+    pub(super) fn carry_out(&mut self, number: u64, operation: Operation) {
+        CURRENT.set(Some((self.id, number)));
+        let result = self.outcome(number, operation);
+        CURRENT.set(None);
+        self.reports.push(number, &Report::Done { result });
+    }
+
+    fn outcome(&mut self, number: u64, operation: Operation) -> Result<Answer, Errno> {
+        let core = self.shared.node.core();
+        let data_path = core.data_path();
+        Ok(match operation {
+            Operation::MeAttach { portal, entry } => {
+                self.objects.check_room()?;
+                let MatchEntry { from, match_bits, ignore_bits, unlink, position } = entry;
+                let me = data_path.me_attach(portal, from, match_bits, ignore_bits, unlink, position)?;
+                self.added(me, unlink)
+            }
+            Operation::MeInsert { beside, entry } => {
+                self.objects.check_room()?;
+                self.objects.check_me(beside)?;
+                let MatchEntry { from, match_bits, ignore_bits, unlink, position } = entry;
+                let me = data_path.me_insert(beside, from, match_bits, ignore_bits, unlink, position)?;
+                self.added(me, unlink)
+            }
+            Operation::MeUnlink { me } => {
+                self.objects.check_me(me)?;
+                data_path.me_unlink(me)?;
+                self.objects.remove_me(me);
+                Answer::Nothing
+            }
+            Operation::MdAttach { me, md } => {
+                self.attach(number, me, md)?;
+                Answer::Nothing
+            }
+            Operation::MdBind { md: Descriptor { spec, memory, unlink, near } } => {
+                self.objects.check_room()?;
+                let (memory, client) = self.registrations.memory_of_md(&memory, &self.fetches)?;
+                let memory = match near {
+                    Some(near) => memory.with_near(near),
+                    None => memory,
+                };
+                let md = data_path.md_bind_for(self.spec(spec), memory, unlink, client)?;
+                self.objects.add_md(md, None);
+                self.reports.push(number, &Report::Made { md });
+                Answer::Nothing
+            }
+            Operation::MdUnlink { md } => {
+                self.objects.check_md(md)?;
+                data_path.md_unlink(md)?;
+                Answer::Nothing
+            }
+            Operation::Put { from, md, ack, target, hdr_data } => {
+                self.objects.check_md(md)?;
+                data_path.put(from, md, ack, target, hdr_data)?;
+                Answer::Nothing
+            }
+            Operation::Get { from, md, target } => {
+                self.objects.check_md(md)?;
+                data_path.get(from, md, target)?;
+                Answer::Nothing
+            }
+            Operation::Lazy { portal, is_lazy } => {
+                self.set_lazy(portal, is_lazy)?;
+                Answer::Nothing
+            }
+            Operation::Deregister { registration } => {
+                self.registrations.deregister(registration)?;
+                Answer::Nothing
+            }
+            Operation::Fetched { request, data } => {
+                let then = self.fetches.take(request).ok_or(Errno::NotFound)?;
+                let memory =
+                    |pieces: Vec<_>| self.registrations.reply_memory(&pieces, &self.fetches, request);
+                then(data.and_then(memory));
+                Answer::Nothing
+            }
+            Operation::Interface { index } => {
+                let own = core.ni_by_index(index).ok_or(Errno::NotFound)?;
+                Answer::Process(own.nid, own.pid)
+            }
+            Operation::Distance { nid } => {
+                let found = core.dist(nid)?;
+                Answer::Distance { hops: found.hops, order: found.order, source: found.source }
+            }
+            Operation::PrimaryNid { nid } => Answer::Process(core.admin().primary_nid(nid), Pid(0)),
+            Operation::AddPeer { nids } => {
+                core.admin().add_peer(&nids)?;
+                Answer::Nothing
+            }
+            Operation::PeerDiscovered { nid } => {
+                core.admin().peer_discovered(nid)?;
+                Answer::Nothing
+            }
+            Operation::DiscoveryStatus => {
+                Answer::Number(u64::from(core.settings().discovery != DiscoveryMode::Off))
+            }
+            Operation::CptDistance { one, other } => {
+                Answer::Number(core.cpt_table().distance(one, other).into())
+            }
+            Operation::CptOfNode { node } => {
+                Answer::Number(core.cpt_table().of_node(node).ok_or(Errno::NotFound)?.into())
+            }
+            Operation::DescribePeer { nid } => Answer::Text(describe_peer(core, nid)),
+        })
+    }
+
+    fn added(&self, me: MeHandle, ends_with_md: bool) -> Answer {
+        self.objects.add_me(me, ends_with_md);
+        Answer::Number(me.cookie())
+    }
+
+    /// Attaches an MD, and tells the program its handle before the first event.
+    fn attach(&self, number: u64, me: MeHandle, md: Descriptor) -> Result<(), Errno> {
+        self.objects.check_room()?;
+        self.objects.check_me(me)?;
+        let Descriptor { spec, memory, unlink, near } = md;
+        let (memory, client) = self.registrations.memory_of_md(&memory, &self.fetches)?;
+        let memory = match near {
+            Some(near) => memory.with_near(near),
+            None => memory,
+        };
+        let its = Arc::clone(&client);
+        let mut announce = |md: lnet_core::MdHandle| {
+            _ = its.handle.set(md);
+            self.objects.add_md(md, Some(me));
+            self.reports.push(number, &Report::Made { md });
+        };
+        let data_path = self.shared.node.core().data_path();
+        data_path.md_attach_for(me, self.spec(spec), memory, unlink, client, &mut announce)
+    }
+
+    /// The spec with the queue of the program's MDs on the node.
+    const fn spec(&self, spec: MdSpec) -> MdSpec {
+        MdSpec { eq: Some(self.eq), ..spec }
+    }
+
+    fn set_lazy(&self, portal: u32, is_lazy: bool) -> Result<(), Errno> {
+        if portal >= MAX_PORTALS {
+            return Err(Errno::Invalid);
+        }
+        let data_path = self.shared.node.core().data_path();
+        if is_lazy {
+            data_path.set_lazy_portal(portal)?;
+            self.shared.note_lazy(portal, self.id);
+            return Ok(());
+        }
+        self.shared.forget_lazy(Some(portal), self.id);
+        data_path.clear_lazy_portal(portal)
+    }
+
+    /// Takes memory that the program registers.
+    pub(super) fn register(&mut self, number: u64, registration: u32, descriptors: Vec<OwnedFd>) {
+        let max = self.shared.config.max_registered;
+        let registered = match <[OwnedFd; 1]>::try_from(descriptors) {
+            Ok([file]) => self.registrations.register(registration, file, max),
+            Err(_) => Err(Errno::Invalid),
+        };
+        self.reports.push(number, &Report::Done { result: registered.map(|()| Answer::Nothing) });
+    }
+
+    /// Ends all that the program has.
+    pub(super) fn end(&self) {
+        self.reports.end();
+        let data_path = self.shared.node.core().data_path();
+        let (mes, mds) = self.objects.all();
+        // Each may have ended by itself meanwhile.
+        mes.into_iter().for_each(|me| _ = data_path.me_unlink(me));
+        mds.into_iter().for_each(|md| _ = data_path.md_unlink(md));
+        self.fetches.end();
+        for portal in self.shared.forget_lazy(None, self.id) {
+            _ = data_path.clear_lazy_portal(portal);
+        }
+        // It is freed with the last MD.
+        _ = data_path.eq_release(self.eq);
+    }
+}

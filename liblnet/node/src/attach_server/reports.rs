@@ -1,0 +1,158 @@
+//! What a program is told: the ring of reports, and those that wait for room in it.
+
+use super::{lock, wake};
+use lnet_attach::record::{Message, Report};
+use lnet_attach::ring::{Producer, PushError, Wake};
+use lnet_os::shared_memory::SharedMemory;
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+/// The reports to one program. Any thread may push.
+#[derive(Debug)]
+pub(super) struct Reports {
+    state: Mutex<State>,
+    wake_program: OwnedFd,
+    wake_node: Arc<OwnedFd>,
+    max_unread: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    /// `None` when the attachment has ended.
+    producer: Option<Producer<SharedMemory>>,
+    /// Reports for which the ring has no room, in order: the kind and the body.
+    waiting: VecDeque<(u32, Vec<u8>)>,
+    body: Vec<u8>,
+    failure: Option<String>,
+    counts: ReportCounts,
+}
+
+/// What was done for one program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ReportCounts {
+    /// Reports that the program was given.
+    pub(super) reports: u64,
+    /// Reports that had to wait for room.
+    pub(super) delayed: u64,
+    /// Times that the program had to be woken.
+    pub(super) wakeups: u64,
+}
+
+impl Reports {
+    pub(super) fn new(
+        producer: Producer<SharedMemory>,
+        wake_program: OwnedFd,
+        wake_node: Arc<OwnedFd>,
+        max_unread: usize,
+    ) -> Self {
+        let state = State {
+            producer: Some(producer),
+            waiting: VecDeque::new(),
+            body: Vec::new(),
+            failure: None,
+            counts: ReportCounts::default(),
+        };
+        Self { state: Mutex::new(state), wake_program, wake_node, max_unread }
+    }
+
+    /// Tells the program something. If there is no room it is told later.
+    pub(super) fn push(&self, number: u64, report: &Report) {
+        let state = &mut *lock(&self.state);
+        let Some(producer) = &mut state.producer else { return };
+        let kind = report.encode(number, &mut state.body);
+        state.counts.reports += 1;
+        if state.waiting.is_empty() {
+            match producer.push(kind, &state.body) {
+                Ok(()) => return self.publish(state),
+                Err(PushError::Full) => {}
+                Err(error) => return self.fail(state, error.to_string()),
+            }
+        }
+        if state.waiting.len() >= self.max_unread {
+            let text = format!("it has not read {} reports", self.max_unread);
+            return self.fail(state, text);
+        }
+        state.counts.delayed += 1;
+        state.waiting.push_back((kind, state.body.clone()));
+        if state.waiting.len() == 1 {
+            self.wait_for_room(state);
+        }
+    }
+
+    /// Tells the program what has waited for room, as far as there is room now.
+    pub(super) fn flush(&self) {
+        let state = &mut *lock(&self.state);
+        if !state.waiting.is_empty() {
+            self.wait_for_room(state);
+        }
+    }
+
+    /// The reason why the attachment has to end, once there is one.
+    pub(super) fn failure(&self) -> Option<String> {
+        lock(&self.state).failure.clone()
+    }
+
+    /// Tells the program nothing any more.
+    pub(super) fn end(&self) {
+        let state = &mut *lock(&self.state);
+        state.producer = None;
+        state.waiting = VecDeque::new();
+    }
+
+    pub(super) fn counts(&self) -> ReportCounts {
+        lock(&self.state).counts
+    }
+
+    /// The part of the ring that is in use, in bytes.
+    pub(super) fn in_use(&self) -> u64 {
+        lock(&self.state).producer.as_ref().map_or(0, Producer::in_use)
+    }
+
+    /// Pushes what waits until there is no more room; the program wakes the node when there is.
+    fn wait_for_room(&self, state: &mut State) {
+        while let (Some(producer), Some((kind, body))) = (&mut state.producer, state.waiting.front()) {
+            let pushed = match producer.push(*kind, body) {
+                Err(PushError::Full) => {
+                    let wake = producer.publish();
+                    self.wake(&mut state.counts, wake);
+                    match producer.begin_wait(body.len()) {
+                        Ok(true) => return,
+                        Ok(false) => {
+                            producer.end_wait();
+                            continue;
+                        }
+                        Err(error) => Err(error.into()),
+                    }
+                }
+                other => other,
+            };
+            match pushed {
+                Ok(()) => _ = state.waiting.pop_front(),
+                Err(error) => return self.fail(state, error.to_string()),
+            }
+        }
+        self.publish(state);
+    }
+
+    fn publish(&self, state: &mut State) {
+        if let Some(producer) = &mut state.producer {
+            let wake = producer.publish();
+            self.wake(&mut state.counts, wake);
+        }
+    }
+
+    fn wake(&self, counts: &mut ReportCounts, needed: Wake) {
+        if needed == Wake::Needed {
+            counts.wakeups += 1;
+            wake(&self.wake_program);
+        }
+    }
+
+    fn fail(&self, state: &mut State, failure: String) {
+        state.failure.get_or_insert(failure);
+        state.producer = None;
+        state.waiting = VecDeque::new();
+        wake(&self.wake_node);
+    }
+}
