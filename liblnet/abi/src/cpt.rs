@@ -29,7 +29,7 @@ pub unsafe extern "C" fn _lnet_cpt_table() -> *mut cfs_cpt_table {
 pub unsafe extern "C" fn _cfs_cpt_distance(cptab: *mut cfs_cpt_table, cpt1: c_int, cpt2: c_int) -> c_uint {
     let _ = cptab;
     let number = |cpt: c_int| u32::try_from(cpt).ok();
-    helper(0, || backend::core(|core| Ok(core.cpt_table().distance(number(cpt1), number(cpt2)))).unwrap_or(0))
+    helper(0, || backend::with(|node| node.cpt_distance(number(cpt1), number(cpt2))).unwrap_or(0))
 }
 
 /// The CPU partition of this process's node that a NUMA node belongs to, always the same one; CFS_CPT_ANY if there is
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn _cfs_cpt_distance(cptab: *mut cfs_cpt_table, cpt1: c_in
 pub unsafe extern "C" fn _cfs_cpt_of_node(cptab: *mut cfs_cpt_table, node: c_int) -> c_int {
     let _ = cptab;
     helper(ANY, || {
-        let of_node = |node| backend::core(|core| Ok(core.cpt_table().of_node(node))).ok().flatten();
+        let of_node = |node| backend::with(|its| its.cpt_of_node(node)).ok().flatten();
         let cpt = u32::try_from(node).ok().and_then(of_node);
         cpt.and_then(|cpt| c_int::try_from(cpt).ok()).unwrap_or(ANY)
     })

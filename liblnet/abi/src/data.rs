@@ -48,8 +48,7 @@ pub unsafe extern "C" fn _LNetPut(
             _ => return Err(Errno::Invalid),
         };
         let target = target_of(target, portal, match_bits, offset);
-        backend::core(|core| core.data_path().put(Nid::from_u64(self_nid), md.into(), ack, target, hdr_data))
-            .map(|()| 0)
+        backend::with(|node| node.put(Nid::from_u64(self_nid), md.into(), ack, target, hdr_data)).map(|()| 0)
     })
 }
 
@@ -70,7 +69,7 @@ pub unsafe extern "C" fn _LNetGet(
 ) -> c_int {
     entry("LNetGet", || {
         let target = target_of(target, portal, match_bits, offset);
-        backend::core(|core| core.data_path().get(Nid::from_u64(self_nid), md.into(), target)).map(|()| 0)
+        backend::with(|node| node.get(Nid::from_u64(self_nid), md.into(), target)).map(|()| 0)
     })
 }
 

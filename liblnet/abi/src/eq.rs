@@ -32,7 +32,7 @@ pub unsafe extern "C" fn _LNetEQAlloc(
             };
             Box::new(call) as Box<dyn Fn(&Event) + Send + Sync>
         });
-        let eq = backend::core(|core| core.data_path().eq_alloc(count, handler))?;
+        let eq = backend::with(|node| node.eq_alloc(count, handler))?;
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_eq { cookie: eq.cookie() }) };
         Ok(0)
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn _LNetEQAlloc(
 /// -EBUSY (a memory descriptor uses it). Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQFree(eq: lnet_handle_eq) -> c_int {
-    entry("LNetEQFree", || backend::core(|core| core.data_path().eq_free(eq.into())).map(|()| 0))
+    entry("LNetEQFree", || backend::with(|node| node.eq_free(eq.into())).map(|()| 0))
 }
 
 /// Removes the oldest event from a queue.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn _LNetEQFree(eq: lnet_handle_eq) -> c_int {
 pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
     entry("LNetEQGet", || {
         let event = not_null(event)?;
-        match backend::core(|core| core.data_path().eq_get(eq.into()))? {
+        match backend::with(|node| node.eq_get(eq.into()))? {
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             Some(polled) => Ok(unsafe { polled_to_c(&polled, event) }),
             None => Ok(0),
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) 
 pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
     entry("LNetEQWait", || {
         let event = not_null(event)?;
-        match backend::node()?.eq_poll(&[eq.into()], None)? {
+        match backend::with_waiting(|node| node.eq_poll(&[eq.into()], None))? {
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             Some((_, polled)) => Ok(unsafe { polled_to_c(&polled, event) }),
             None => Ok(0),
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn _LNetEQPoll(
         // SAFETY: checked for NULL; `neq` handles of the program's, unchanged during the call.
         let eqs = unsafe { std::slice::from_raw_parts(eqs.as_ptr(), count) };
         let eqs: Vec<EqHandle> = eqs.iter().map(|eq| (*eq).into()).collect();
-        match backend::node()?.eq_poll(&eqs, wait(timeout))? {
+        match backend::with_waiting(|node| node.eq_poll(&eqs, wait(timeout)))? {
             None => Ok(0),
             Some((index, polled)) => {
                 // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.

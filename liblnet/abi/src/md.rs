@@ -45,8 +45,7 @@ pub unsafe extern "C" fn _LNetMDAttach(
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) }
         };
-        backend::core(|core| core.data_path().md_attach(me.into(), spec, memory, unlink, &mut store))
-            .map(|()| 0)
+        backend::with(|node| node.md_attach(me.into(), spec, memory, unlink, &mut store)).map(|()| 0)
     })
 }
 
@@ -67,7 +66,7 @@ pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *m
             return Err(Errno::Invalid);
         }
         let unlink = auto_unlink(unlink)?;
-        let md = backend::core(|core| core.data_path().md_bind(spec, memory, unlink))?;
+        let md = backend::with(|node| node.md_bind(spec, memory, unlink))?;
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) };
         Ok(0)
@@ -82,7 +81,7 @@ pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *m
 /// whose last event may not have been delivered yet). Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDUnlink(md: lnet_handle_md) -> c_int {
-    entry("LNetMDUnlink", || backend::core(|core| core.data_path().md_unlink(md.into())).map(|()| 0))
+    entry("LNetMDUnlink", || backend::with(|node| node.md_unlink(md.into())).map(|()| 0))
 }
 
 fn for_targets(options: MdOptions) -> bool {

@@ -5,6 +5,7 @@ use crate::entry::{entry, not_null};
 use crate::types::{
     __u64, EnumInsPos, EnumUnlink, PID_ANY, lnet_handle_me, lnet_ins_pos, lnet_process_id, lnet_unlink,
 };
+use lnet_attach::record::MatchEntry;
 use lnet_core::{Errno, InsertPosition, MatchId};
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
@@ -32,9 +33,8 @@ pub unsafe extern "C" fn _LNetMEAttach(
     entry("LNetMEAttach", || {
         let handle = not_null(handle)?;
         let (from, unlink, pos) = (match_id_of(match_id), auto_unlink(unlink)?, position(pos)?);
-        let me = backend::core(|core| {
-            core.data_path().me_attach(portal, from, match_bits, ignore_bits, unlink, pos)
-        })?;
+        let entry = MatchEntry { from, match_bits, ignore_bits, unlink, position: pos };
+        let me = backend::with(|node| node.me_attach(portal, entry))?;
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_me { cookie: me.cookie() }) };
         Ok(0)
@@ -62,9 +62,8 @@ pub unsafe extern "C" fn _LNetMEInsert(
             pos => pos,
         };
         let (from, unlink) = (match_id_of(match_id), auto_unlink(unlink)?);
-        let me = backend::core(|core| {
-            core.data_path().me_insert(current.into(), from, match_bits, ignore_bits, unlink, pos)
-        })?;
+        let entry = MatchEntry { from, match_bits, ignore_bits, unlink, position: pos };
+        let me = backend::with(|node| node.me_insert(current.into(), entry))?;
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_me { cookie: me.cookie() }) };
         Ok(0)
@@ -78,7 +77,7 @@ pub unsafe extern "C" fn _LNetMEInsert(
 /// `unlinked` set. The handle is invalid on return. Error: -ENOENT. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMEUnlink(me: lnet_handle_me) -> c_int {
-    entry("LNetMEUnlink", || backend::core(|core| core.data_path().me_unlink(me.into())).map(|()| 0))
+    entry("LNetMEUnlink", || backend::with(|node| node.me_unlink(me.into())).map(|()| 0))
 }
 
 /// Reads an `enum lnet_unlink` from C.

@@ -59,7 +59,7 @@ pub unsafe extern "C" fn _LNetNIFini() -> c_int {
 pub unsafe extern "C" fn _LNetGetId(index: c_uint, id: *mut lnet_process_id) -> c_int {
     entry("LNetGetId", || {
         let id = not_null(id)?;
-        let own = backend::core(|core| core.ni_by_index(index).ok_or(Errno::NotFound))?;
+        let own = backend::with(|node| node.ni_by_index(index))?;
         let own = lnet_process_id { nid: nid_to_c(Some(own.nid)), pid: own.pid.0 };
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { id.write(own) };
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn _LNetGetId(index: c_uint, id: *mut lnet_process_id) -> 
 pub unsafe extern "C" fn _LNetDist(nid: lnet_nid_t, srcnid: *mut lnet_nid_t, order: *mut __u32) -> c_int {
     entry("LNetDist", || {
         let nid = Nid::from_u64(nid).ok_or(Errno::HostUnreachable)?;
-        let distance = backend::core(|core| core.dist(nid))?;
+        let distance = backend::with(|node| node.dist(nid))?;
         if !srcnid.is_null() {
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             unsafe { srcnid.write(nid_to_c(Some(distance.source))) };

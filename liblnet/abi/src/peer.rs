@@ -4,9 +4,8 @@ use crate::backend;
 use crate::entry::{entry, helper, not_null};
 use crate::ni::nid_to_c;
 use crate::types::{__u32, lnet_nid_t, lnet_process_id};
-use lnet_core::{DiscoveryMode, Errno};
+use lnet_core::Errno;
 use lnet_dlc::ops::peer::MAX_NIDS;
-use lnet_dlc::peer_state;
 use lnet_log::{LogClass, write_line};
 use lnet_wire::Nid;
 use std::ffi::c_int;
@@ -22,7 +21,8 @@ use std::ffi::c_int;
 pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     helper(nid, || match Nid::from_u64(nid) {
         Some(known) => {
-            backend::core(|core| Ok(nid_to_c(Some(core.admin().primary_nid(known))))).unwrap_or(nid)
+            let primary = backend::with_waiting(|node| node.primary_nid(known));
+            primary.map_or(nid, |primary| nid_to_c(Some(primary)))
         }
         None => nid,
     })
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) ->
         // SAFETY: checked for NULL; so many NIDs of the program's, unchanged during the call.
         let nids = (0..count).map(|i| unsafe { nids.add(i).read_unaligned() });
         let nids: Option<Vec<Nid>> = nids.map(Nid::from_u64).collect();
-        backend::core(|core| core.admin().add_peer(&nids.ok_or(Errno::Invalid)?)).map(|()| 0)
+        backend::with(|node| node.add_peer(&nids.ok_or(Errno::Invalid)?)).map(|()| 0)
     })
 }
 
@@ -57,16 +57,14 @@ pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) ->
 pub unsafe extern "C" fn _LNetPeerDiscovered(nid: lnet_nid_t) -> c_int {
     entry("LNetPeerDiscovered", || {
         let nid = Nid::from_u64(nid).ok_or(Errno::Invalid)?;
-        backend::core(|core| core.admin().peer_discovered(nid)).map(|()| 1)
+        backend::with(|node| node.peer_discovered(nid)).map(|()| 1)
     })
 }
 
 /// Whether this node discovers others: 1 or 0. From 2.12. Errors: -ENETDOWN. Allowed in an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetGetPeerDiscoveryStatus() -> c_int {
-    entry("LNetGetPeerDiscoveryStatus", || {
-        backend::core(|core| Ok(c_int::from(core.settings().discovery != DiscoveryMode::Off)))
-    })
+    entry("LNetGetPeerDiscoveryStatus", || backend::with(|node| node.discovers().map(c_int::from)))
 }
 
 /// Logs this node's knowledge of a peer. Allowed in an event handler.
@@ -74,26 +72,8 @@ pub unsafe extern "C" fn _LNetGetPeerDiscoveryStatus() -> c_int {
 pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
     entry("LNetDebugPeer", || {
         let Some(nid) = Nid::from_u64(id.nid) else { return Ok(()) };
-        match backend::core(|core| Ok(core.admin().peer(nid).zip(core.admin().discovery_of(nid))))? {
-            Some(((peer, _), its)) => {
-                let state = peer_state::words(its.state.0).join(" ");
-                let failure = its.failure.map(|failure| format!("; {failure}")).unwrap_or_default();
-                let (primary, parked) = (peer.primary, its.parked);
-                write_line!(
-                    LogClass::PeerDump,
-                    "peer {nid}: primary NID {primary}; {state}; {parked} messages wait{failure}"
-                );
-            }
-            None => write_line!(LogClass::PeerDump, "peer {nid}: not known"),
-        }
-        match backend::core(|core| core.dist(nid)) {
-            Ok(way) => write_line!(
-                LogClass::PeerDump,
-                "peer {nid}: {} hops away, path from {}",
-                way.hops,
-                way.source
-            ),
-            Err(errno) => write_line!(LogClass::PeerDump, "peer {nid}: not reachable ({errno})"),
+        for line in backend::with(|node| node.describe_peer(nid))?.lines() {
+            write_line!(LogClass::PeerDump, "{line}");
         }
         Ok(())
     });

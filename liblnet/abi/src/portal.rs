@@ -13,7 +13,7 @@ use std::ffi::c_int;
 pub unsafe extern "C" fn _LNetSetLazyPortal(portal: c_int) -> c_int {
     entry("LNetSetLazyPortal", || {
         let portal = number(portal)?;
-        backend::core(|core| core.data_path().set_lazy_portal(portal)).map(|()| 0)
+        backend::with(|node| node.set_lazy_portal(portal, true)).map(|()| 0)
     })
 }
 
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn _LNetSetLazyPortal(portal: c_int) -> c_int {
 pub unsafe extern "C" fn _LNetClearLazyPortal(portal: c_int) -> c_int {
     entry("LNetClearLazyPortal", || {
         let portal = number(portal)?;
-        backend::core(|core| core.data_path().clear_lazy_portal(portal)).map(|()| 0)
+        backend::with(|node| node.set_lazy_portal(portal, false)).map(|()| 0)
     })
 }
 

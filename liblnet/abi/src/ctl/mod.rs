@@ -20,7 +20,7 @@ use lnet_core::Errno;
 use lnet_dlc::request::{self, Discovered, DistanceResponse, LnetStats};
 use lnet_dlc::{Backend, Request};
 use lnet_node::PingRequest;
-use lnet_wire::{Features, Nid, Pid, ProcessId};
+use lnet_wire::{Nid, Pid, ProcessId};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
 use std::time::{Duration, SystemTime};
@@ -42,7 +42,7 @@ const PROCESS_ID_SIZE: u32 = size_of::<lnet_process_id>() as u32;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetCtl(cmd: c_uint, arg: *mut c_void) -> c_int {
     entry("LNetCtl", || {
-        backend::node()?;
+        backend::control()?;
         let command = Command::parse(cmd)?;
         let arg = not_null(arg)?;
         // SAFETY: checked for NULL; an argument of the program's, with the header, and as many bytes as it says, or for this command a whole structure;
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn _unregister_ioc_dev(dev_id: c_int) {
 pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
     entry("lnet_counters_get", || {
         let counters = not_null(counters)?;
-        let now = backend::node().and_then(|node| counters_of(&*node)).unwrap_or_default();
+        let now = backend::control().and_then(|node| counters_of(&*node)).unwrap_or_default();
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { counters.write(now) };
         Ok(())
@@ -150,7 +150,7 @@ impl Command {
     }
 
     fn run(self, argument: Argument) -> Result<(), Errno> {
-        let node: &dyn Backend = &*backend::node()?;
+        let node: &dyn Backend = &*backend::control()?;
         match self {
             Self::GetNi => get_ni(node, argument.data()?),
             Self::FailNid => fail_nid(node, argument.data()?),
@@ -260,11 +260,11 @@ fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Response
     let nid = Nid::from_u64(target.nid).ok_or(Errno::Invalid)?;
     let target = ProcessId { nid, pid: Pid(target.pid) };
     let request = PingRequest { target, source: None, max_entries: room, timeout };
-    let info = backend::node()?.ping(request)?.info;
-    let nids = std::iter::once(Nid::LOOPBACK).chain(info.entries.iter().map(|entry| entry.nid));
+    let info = backend::with_waiting(|node| node.ping(request))?;
+    let nids = std::iter::once(Nid::LOOPBACK).chain(info.nids);
     // A NID that does not fit into C's eight bytes is left out.
-    let ids = nids.filter_map(|nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: info.pid.0 }));
-    Ok(Response { ids: ids.collect(), multi_rail: info.features.contains(Features::MULTI_RAIL) })
+    let ids = nids.filter_map(|nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: info.pid }));
+    Ok(Response { ids: ids.collect(), multi_rail: info.multi_rail })
 }
 
 /// Stores as many ids as there is space for; returns the number of all.

@@ -1,21 +1,28 @@
 //! The node behind the C API, which is the only global state of the project.
 //!
-//! Everything in this crate reaches the node through [`core()`] and [`node()`], so that another backend, such as a node in another
-//! process, can take its place here.
+//! Everything in this crate reaches the node through [`with()`] and [`control()`], so that it makes no difference whether the node is in
+//! this process or in another one that this process is attached to. `attach` has the rule which of the two it is.
+
+mod attach;
+mod program_node;
+
+pub(crate) use program_node::ProgramNode;
 
 use arc_swap::ArcSwapOption;
+use attach::Choice;
+use lnet_core::Errno;
 use lnet_core::event::in_handler;
-use lnet_core::{Core, Errno};
 use lnet_dlc::Warned;
 use lnet_dlc::client::Client;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
 use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
+use program_node::Attached;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
-static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
+static NODE: ArcSwapOption<Provider> = ArcSwapOption::const_empty();
 /// Whether this process is a child of `fork`: `NODE` is then a copy of the parent's node, without its threads.
 static INHERITED: AtomicBool = AtomicBool::new(false);
 /// Ensures that `INHERITED` is set in child processes.
@@ -31,6 +38,37 @@ static ELSEWHERE: LazyLock<Arc<LoggedClient>> = LazyLock::new(|| {
 
 /// A client whose warnings are written to the log.
 type LoggedClient = Warned<Box<Client>, fn(String)>;
+
+/// The node that the C API has.
+enum Provider {
+    /// A node of this process.
+    Own(Arc<Node>),
+    /// A node of another process.
+    Attached(Attached),
+}
+
+impl Provider {
+    fn calls(&self) -> &dyn ProgramNode {
+        match self {
+            Self::Own(node) => &**node,
+            Self::Attached(attached) => attached,
+        }
+    }
+
+    fn control(&self) -> SharedBackend {
+        match self {
+            Self::Own(node) => Arc::clone(node) as SharedBackend,
+            Self::Attached(attached) => Arc::clone(&attached.control),
+        }
+    }
+
+    fn shutdown(&self) {
+        match self {
+            Self::Own(node) => node.shutdown(),
+            Self::Attached(attached) => attached.node.shutdown(),
+        }
+    }
+}
 
 struct Users {
     /// The number of `LNetNIInit` calls in force, and one for [`adopt`].
@@ -48,7 +86,7 @@ pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
         return Err(Errno::Busy);
     }
     WATCH_FORKS.call_once(watch_forks);
-    NODE.store(Some(Arc::clone(node)));
+    NODE.store(Some(Arc::new(Provider::Own(Arc::clone(node)))));
     users.count = 1;
     Ok(Adopted(()))
 }
@@ -73,19 +111,29 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     if users.count == 0 {
         let pid = pid.ok_or(Errno::NetworkDown)?;
         WATCH_FORKS.call_once(watch_forks);
-        let node = Node::start(pid, StartConfig::from_env()?)?;
-        node.warn_if_only_loopback();
-        // A program works without being configured by other processes.
-        users.control = node
-            .serve()
-            .inspect_err(|error| {
-                write_line!(
-                    LogClass::ControlUnavailable,
-                    "control socket: cannot be served ({error}); lnetctl does not reach this node"
-                )
-            })
-            .ok();
-        NODE.store(Some(node));
+        let attached = match attach::choose()? {
+            Choice::Attach(socket) => attach::attach(socket, pid)?,
+            Choice::OwnNode => None,
+        };
+        let provider = match attached {
+            Some(attached) => Provider::Attached(attached),
+            None => {
+                let node = Node::start(pid, StartConfig::from_env()?)?;
+                node.warn_if_only_loopback();
+                // A program works without being configured by other processes.
+                users.control = node
+                    .serve()
+                    .inspect_err(|error| {
+                        write_line!(
+                            LogClass::ControlUnavailable,
+                            "control socket: cannot be served ({error}); lnetctl does not reach this node"
+                        )
+                    })
+                    .ok();
+                Provider::Own(node)
+            }
+        };
+        NODE.store(Some(Arc::new(provider)));
     }
     users.count += 1;
     Ok(users.count - 1)
@@ -96,37 +144,43 @@ pub(crate) fn release() -> Result<(), Errno> {
     let mut users = users()?;
     users.count = users.count.checked_sub(1).ok_or(Errno::NetworkDown)?;
     if users.count == 0
-        && let Some(node) = NODE.swap(None)
+        && let Some(provider) = NODE.swap(None)
     {
-        node.shutdown();
+        provider.shutdown();
         users.control = None;
     }
     Ok(())
 }
 
-/// Runs `f` on the node's core; [`Errno::NetworkDown`] without a node.
-pub(crate) fn core<T>(f: impl FnOnce(&Arc<Core>) -> Result<T, Errno>) -> Result<T, Errno> {
+/// Runs `f` on the node; [`Errno::NetworkDown`] without one.
+pub(crate) fn with<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> Result<T, Errno> {
     match &*NODE.load() {
-        Some(node) if !INHERITED.load(Ordering::Relaxed) => f(node.core()),
+        Some(provider) if !INHERITED.load(Ordering::Relaxed) => f(provider.calls()),
         _ => Err(Errno::NetworkDown),
     }
 }
 
-/// The node, for calls that may wait; [`Errno::NetworkDown`] without one.
-pub(crate) fn node() -> Result<Arc<Node>, Errno> {
-    own_node().ok_or(Errno::NetworkDown)
+/// Like [`with`], for calls that may wait, during which the program may end the node.
+pub(crate) fn with_waiting<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> Result<T, Errno> {
+    f(provider().ok_or(Errno::NetworkDown)?.calls())
 }
 
-fn own_node() -> Option<Arc<Node>> {
+/// The node, to be configured; [`Errno::NetworkDown`] without one.
+pub(crate) fn control() -> Result<SharedBackend, Errno> {
+    Ok(provider().ok_or(Errno::NetworkDown)?.control())
+}
+
+fn provider() -> Option<Arc<Provider>> {
     if INHERITED.load(Ordering::Relaxed) { None } else { NODE.load_full() }
 }
 
-/// The node that the configuration calls apply to: that of this process or, without one, that behind the control
+/// The node that the configuration calls apply to: that of the C API or, without one, that behind the control
 /// socket. In an event handler only the former, else [`Errno::NetworkDown`]: the node behind the socket may be
 /// this process's own, which is ending and waits for the handler.
 pub(crate) fn dlc_backend() -> Result<SharedBackend, Errno> {
-    match own_node() {
-        Some(node) => Ok(node),
+    match provider() {
+        // The other process has the control socket, which a handler of this one may wait for.
+        Some(provider) => Ok(provider.control()),
         None if in_handler() => Err(Errno::NetworkDown),
         None => Ok(Arc::clone(&*ELSEWHERE) as SharedBackend),
     }
