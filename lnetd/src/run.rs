@@ -7,7 +7,7 @@ use listenfd::ListenFd;
 use lnet_dlc::request::NodeInfo;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_dlc::{Backend, Reply, Request, RequestError};
-use lnet_node::{ControlConfig, ControlServer, Node};
+use lnet_node::{AttachConfig, AttachServer, ControlConfig, ControlServer, Node};
 use lnet_wire::{Errno, Pid};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -34,6 +34,9 @@ pub(crate) enum StartFailure {
     /// The control socket cannot be made.
     #[error("control socket: {0}")]
     ControlSocket(io::Error),
+    /// The socket for programs cannot be made.
+    #[error("the socket for programs: {0}")]
+    AttachSocket(io::Error),
     /// The node did not start.
     #[error("cannot start the node: {}", .0.text())]
     Node(Errno),
@@ -46,7 +49,7 @@ impl StartFailure {
     /// The error as a number.
     pub(crate) fn errno(&self) -> Errno {
         match self {
-            Self::Signals(error) | Self::ControlSocket(error) => error.into(),
+            Self::Signals(error) | Self::ControlSocket(error) | Self::AttachSocket(error) => error.into(),
             Self::Running(_) => Errno::Exists,
             Self::File(errno) | Self::Node(errno) | Self::Selftest(errno) => *errno,
         }
@@ -86,6 +89,15 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     if !options.loopback_only {
         node.warn_if_only_loopback();
     }
+    let programs = match admit_programs(&node) {
+        Ok(programs) => programs,
+        Err(failure) => {
+            drop(daemon.selftest().take());
+            node.shutdown();
+            server.close();
+            return Err(failure);
+        }
+    };
     let pid_file = options.pid_file.clone().map(PidFile::write).transpose();
     let pid_file = pid_file.inspect_err(|error| log::error!("{error}")).ok();
     if options.detach {
@@ -102,6 +114,7 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     let response = wait_for_end(&events);
     notify(&[NotifyState::Stopping, NotifyState::Status("going down")]);
     drop(daemon.selftest().take());
+    drop(programs);
     node.shutdown();
     server.close();
     // From here on a new daemon finds name and ports free: until now the client that ended this one has waited.
@@ -133,6 +146,15 @@ fn listen(options: &Options, daemon: Arc<Daemon>) -> Result<ControlServer, Start
         config.status_listener = passed.take_unix_listener(1).map_err(failed)?;
     }
     ControlServer::start(config, daemon).map_err(failed)
+}
+
+/// Lets programs attach to the node, as the environment says.
+fn admit_programs(node: &Arc<Node>) -> Result<Option<AttachServer>, StartFailure> {
+    let started = AttachConfig::from_env().and_then(|config| {
+        let start = |config| AttachServer::start(config, node);
+        config.map(start).transpose()
+    });
+    started.map_err(StartFailure::AttachSocket)
 }
 
 fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, StartFailure> {
