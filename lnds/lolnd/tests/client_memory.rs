@@ -16,6 +16,9 @@ const BITS: u64 = 0x77;
 const TO_SELF: Target =
     Target { nid: Some(Nid::LOOPBACK), pid: Pid::LUSTRE, portal: PORTAL, match_bits: BITS, offset: 3 };
 
+/// The PID of the program.
+const PROGRAM: Pid = Pid(777);
+
 /// A node on the loopback, with everything that its queue's handler has got.
 struct Rig {
     core: Arc<Core>,
@@ -36,6 +39,10 @@ enum Answer {
 }
 
 impl ClientMemory for Client {
+    fn pid(&self) -> Pid {
+        PROGRAM
+    }
+
     fn is_in_place(&self) -> bool {
         false
     }

@@ -73,7 +73,9 @@ impl DataPath {
     ) {
         let range =
             message.operation.as_ref().map(|operation| (operation.event.offset, operation.event.mlength));
-        let Some((offset, len)) = range else { return self.respond(message, reply, counted) };
+        let Some((offset, len)) = range else {
+            return self.respond(message, reply, self.env.pid(), counted);
+        };
         let number = self.fetches.begin(FetchedGet { message, reply, counted });
         let fetch = Fetch { data_path: Weak::clone(&self.this), number };
         client.fetch(offset, len, Box::new(move |fetched| fetch.end(fetched)));
@@ -94,7 +96,10 @@ impl DataPath {
     fn fetched(&self, number: u64, result: Result<ReplyMemory, Errno>) {
         let Some(mut get) = self.fetches.take(number) else { return };
         match result.and_then(|fetched| get.set_payload(fetched)) {
-            Ok(()) => self.respond(get.message, get.reply, get.counted),
+            Ok(()) => {
+                let pid = self.pid_of_reply(&get.message);
+                self.respond(get.message, get.reply, pid, get.counted);
+            }
             Err(errno) => {
                 self.log_drop(&get.message.header, "the program did not give the bytes of its memory");
                 self.drop_reply(get, errno);
@@ -104,7 +109,8 @@ impl DataPath {
 
     /// Ends a GET without its REPLY, which counts as dropped: the GET itself has been received.
     fn drop_reply(&self, get: FetchedGet, why: Errno) {
-        let mut reply = get.message.into_response(get.reply, self.env.pid(), get.counted);
+        let pid = self.pid_of_reply(&get.message);
+        let mut reply = get.message.into_response(get.reply, pid, get.counted);
         self.message_counters.error();
         self.count(&reply, MessageOutcome::Dropped);
         self.report_sent(&mut reply, Err(why.into()));

@@ -35,7 +35,7 @@ impl DataPath {
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
         let length = md.memory().len();
         let outgoing = Outgoing { body, length };
-        let event = send_event(self.env.pid(), target, &md, spec, hdr_data);
+        let event = send_event(md.pid(self.env.pid()), target, &md, spec, hdr_data);
         let deadline = self.deadline_from_now();
         let wait = DiscoveryWait::IfNeeded;
         self.send_request(SendRequest {
@@ -68,7 +68,7 @@ impl DataPath {
         let sink_length = md.memory().len();
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
-        let event = send_event(self.env.pid(), target, &md, spec, 0);
+        let event = send_event(md.pid(self.env.pid()), target, &md, spec, 0);
         let deadline = self.deadline_from_now();
         let wait = DiscoveryWait::IfNeeded;
         self.send_request(SendRequest { source, target, md, outgoing, event, deadline, wait, recovery });
@@ -206,7 +206,7 @@ impl DataPath {
             dest_nid: destination.nid,
             src_nid: source,
             dest_pid: destination.pid,
-            src_pid: self.env.pid(),
+            src_pid: request.md.pid(self.env.pid()),
             payload_length: outgoing.length,
             body: outgoing.body,
         };

@@ -13,7 +13,7 @@ use crate::objects::{Delayed, DropReason, Incoming, MatchRequest, MatchResult};
 use crate::select;
 use crate::stats::{MessageOutcome, Partial};
 use lnet_log::LogClass;
-use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, ProcessId, WireHandle};
+use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, Pid, ProcessId, WireHandle};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -441,11 +441,12 @@ impl DataPath {
         // Counted before the event: if its handler shuts the node down, the ACK is still sent.
         let asker = ack.and_then(|_| self.count_response(&message));
         self.complete(&md, event, result);
+        let pid = md.pid(self.env.pid());
         drop(md);
         match ack {
             Some(handle) => {
                 let body = Body::Ack { handle, match_bits: event.match_bits, accepted: event.mlength };
-                self.respond(message, body, asker);
+                self.respond(message, body, pid, asker);
             }
             None => self.forget(message),
         }
@@ -457,14 +458,29 @@ impl DataPath {
         let reply = Body::Reply { handle };
         let client = message.operation.as_ref().and_then(|its| its.md.fetched_memory()).map(Arc::clone);
         match client {
-            None => self.respond(message, reply, asker),
+            None => {
+                let pid = self.pid_of_reply(&message);
+                self.respond(message, reply, pid, asker);
+            }
             Some(client) => self.reply_when_fetched(message, reply, asker, &*client),
         }
     }
 
-    /// Sends the response to a message. `counted` is the peer NI that counts it as pending.
-    pub(super) fn respond(&self, message: Pooled<IncomingMessage>, body: Body, counted: Option<Arc<PeerNi>>) {
-        let mut message = message.into_response(body, self.env.pid(), counted);
+    /// The PID that the REPLY to a GET comes from.
+    pub(super) fn pid_of_reply(&self, get: &IncomingMessage) -> Pid {
+        let node = self.env.pid();
+        get.operation.as_ref().map_or(node, |operation| operation.md.pid(node))
+    }
+
+    /// Sends the response to a message, from this PID. `counted` is the peer NI that counts it as pending.
+    pub(super) fn respond(
+        &self,
+        message: Pooled<IncomingMessage>,
+        body: Body,
+        pid: Pid,
+        counted: Option<Arc<PeerNi>>,
+    ) {
+        let mut message = message.into_response(body, pid, counted);
         let (asker, asked) = (message.header.dest_nid, message.header.src_nid);
         // A node that sends requests from many unknown NIDs gets its responses by the interface on which they came, and no
         // peers are created for these NIDs.

@@ -1,7 +1,7 @@
 //! What keeps the memory of an MD valid: the program, the node, or a program in another process.
 
 use super::MdMemory;
-use lnet_wire::Errno;
+use lnet_wire::{Errno, Pid};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// of this process that the MD has. The methods are called without a lock of the library, by any thread. A `drop` must neither call
 /// the library nor wait for another thread.
 pub trait ClientMemory: Send + Sync {
+    /// The PID of the program, from which its messages come.
+    fn pid(&self) -> Pid;
+
     /// Whether the MD's memory is that of the program itself. If not, the bytes for a GET are fetched when one has arrived. A PUT
     /// fills the MD's memory in either case.
     fn is_in_place(&self) -> bool;

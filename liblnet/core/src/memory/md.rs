@@ -12,7 +12,7 @@ use super::{MdHandle, MdMemory, MeHandle, MemoryOwner};
 use crate::environment::time::Time;
 use crate::event::{DeliveryOrder, Event, EventQueue, in_handler};
 use crate::sync::{Condvar, Mutex, lock};
-use lnet_wire::{Errno, Nid};
+use lnet_wire::{Errno, Nid, Pid};
 use std::sync::{Arc, Weak};
 
 /// A memory descriptor.
@@ -183,6 +183,14 @@ impl Md {
     pub(crate) fn memory_owner(self: &Arc<Self>) -> MemoryOwner {
         let life: Weak<Self> = Arc::downgrade(self);
         MemoryOwner { id: self.handle.cookie(), life }
+    }
+
+    /// The PID of the program whose MD it is; `node` is the node's.
+    pub(crate) fn pid(&self, node: Pid) -> Pid {
+        match &self.keeper {
+            Keeper::Client(client) => client.pid(),
+            Keeper::Program | Keeper::Node(_) => node,
+        }
     }
 
     pub(crate) fn memory(&self) -> &MdMemory {

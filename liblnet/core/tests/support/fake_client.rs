@@ -1,7 +1,11 @@
 //! A program in another process, whose memory the test fetches.
 
 use lnet_core::memory::{ClientMemory, RecvBuffer, ReplyMemory, ThenReply};
+use lnet_wire::Pid;
 use std::sync::{Arc, Mutex};
+
+/// The PID of the program.
+const PROGRAM: Pid = Pid(777);
 
 /// The memory of a program in another process. It keeps what it is asked for until the test answers.
 #[derive(Default)]
@@ -43,6 +47,10 @@ impl FakeClient {
 }
 
 impl ClientMemory for FakeClient {
+    fn pid(&self) -> Pid {
+        PROGRAM
+    }
+
     fn is_in_place(&self) -> bool {
         self.in_place
     }

@@ -11,6 +11,7 @@ use lnet_dlc::peer_cred::PeerCred;
 use lnet_log::LogClass;
 use lnet_os::descriptor::new_eventfd;
 use lnet_os::shared_memory::SharedMemory;
+use lnet_wire::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 use std::ffi::CStr;
@@ -56,6 +57,7 @@ enum End {
 /// What a program has said of itself.
 struct Program {
     name: String,
+    pid: Pid,
     operations: usize,
     reports: usize,
 }
@@ -80,7 +82,8 @@ impl<'a> Client<'a> {
             Some(process) => format!("{} ({}, {user})", program.name, process.as_raw_nonzero()),
             None => format!("{} ({user})", program.name),
         };
-        let mut client = match Self::admit(shared, id, stream, reader, &program, wake) {
+        let number = process.map(|process| process.as_raw_nonzero().get().unsigned_abs());
+        let mut client = match Self::admit(shared, id, stream, reader, &program, number, wake) {
             Ok(client) => client,
             Err((stream, errno)) => return refuse(shared, &stream, &named, errno.text()),
         };
@@ -107,6 +110,7 @@ impl<'a> Client<'a> {
         stream: UnixStream,
         reader: Reader,
         program: &Program,
+        process: Option<u32>,
         wake: &'a Arc<OwnedFd>,
     ) -> Result<Self, (UnixStream, Errno)> {
         let made = || -> Result<_, Errno> {
@@ -125,15 +129,16 @@ impl<'a> Client<'a> {
             let reports = Producer::new(reports).map_err(|_| Errno::Invalid)?;
             let max_unread = shared.config.max_unread;
             let reports = Arc::new(Reports::new(reports, wake_program, Arc::clone(wake), max_unread));
-            let carrier = Carrier::new(shared, id, reports)?;
-            Ok((carrier, operations, room, descriptors))
+            let pid = shared.pids.assign(program.pid, process);
+            let carrier = Carrier::new(shared, id, pid, reports);
+            let carrier = carrier.inspect_err(|_| shared.pids.release(pid))?;
+            Ok((carrier, operations, room, descriptors, pid))
         };
-        let (carrier, operations, room, descriptors) = match made() {
+        let (carrier, operations, room, descriptors, pid) = match made() {
             Ok(made) => made,
             Err(errno) => return Err((stream, errno)),
         };
-        let welcome =
-            ToProgram::Welcome { pid: shared.node.core().pid(), node: shared.node.name().to_string() };
+        let welcome = ToProgram::Welcome { pid, node: shared.node.name().to_string() };
         let client = Self { carrier, stream, reader, operations, room, wake, process: None };
         let welcomed = hello::send(&client.stream, 0, &welcome, &descriptors.all());
         match welcomed.and_then(|()| client.stream.set_nonblocking(true)) {
@@ -256,7 +261,7 @@ pub(super) fn refuse(shared: &Shared, stream: &UnixStream, program: &str, why: &
 fn read_hello(stream: &UnixStream, reader: &mut Reader) -> Result<Program, String> {
     stream.set_read_timeout(Some(HELLO_TIMEOUT)).map_err(|error| error.to_string())?;
     let (_, message, _) = reader.read(stream).map_err(|error| error.to_string())?;
-    let ToNode::Hello { version, operations, reports, pid: _, program } = message else {
+    let ToNode::Hello { version, operations, reports, pid, program } = message else {
         return Err("it has not sent a hello".to_owned());
     };
     if version != VERSION {
@@ -267,7 +272,9 @@ fn read_hello(stream: &UnixStream, reader: &mut Reader) -> Result<Program, Strin
         size_in_words(words).map(|_| words)
     };
     match (capacity(operations), capacity(reports)) {
-        (Some(operations), Some(reports)) => Ok(Program { name: printable(&program), operations, reports }),
+        (Some(operations), Some(reports)) => {
+            Ok(Program { name: printable(&program), pid, operations, reports })
+        }
         _ => Err(format!("rings of {operations} and {reports} words are not possible")),
     }
 }

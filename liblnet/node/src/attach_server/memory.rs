@@ -7,6 +7,7 @@ use lnet_attach::record::{Piece, ProgramMemory, Report};
 use lnet_core::memory::{ClientMemory, MemRange, ReplyMemory, ThenReply};
 use lnet_core::{Errno, MdHandle, MdMemory};
 use lnet_os::shared_memory::SharedMemory;
+use lnet_wire::Pid;
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::os::fd::OwnedFd;
@@ -77,6 +78,7 @@ impl Registrations {
             ProgramMemory::OnDemand(len) => (MdMemory::contiguous(0, *len), Vec::new()),
         };
         let md = MdOfProgram {
+            pid: fetches.pid,
             is_in_place: matches!(memory, ProgramMemory::InPlace(_)),
             handle: OnceLock::new(),
             fetches: Arc::clone(fetches),
@@ -100,6 +102,7 @@ impl Registrations {
 
 /// The memory of an MD of a program, as the core sees it. It keeps the mappings.
 pub(super) struct MdOfProgram {
+    pid: Pid,
     is_in_place: bool,
     /// Set before the first message finds the MD.
     pub(super) handle: OnceLock<MdHandle>,
@@ -108,6 +111,10 @@ pub(super) struct MdOfProgram {
 }
 
 impl ClientMemory for MdOfProgram {
+    fn pid(&self) -> Pid {
+        self.pid
+    }
+
     fn is_in_place(&self) -> bool {
         self.is_in_place
     }
@@ -144,14 +151,16 @@ pub(super) struct Fetches {
     reports: Arc<Reports>,
     /// The number of the program.
     client: u64,
+    /// The PID of the program on the node.
+    pid: Pid,
     next: AtomicU64,
     /// `None` when the attachment has ended.
     waiting: Mutex<Option<HashMap<u64, ThenReply>>>,
 }
 
 impl Fetches {
-    pub(super) fn new(reports: Arc<Reports>, client: u64) -> Self {
-        Self { reports, client, next: AtomicU64::new(1), waiting: Mutex::new(Some(HashMap::new())) }
+    pub(super) fn new(reports: Arc<Reports>, client: u64, pid: Pid) -> Self {
+        Self { reports, client, pid, next: AtomicU64::new(1), waiting: Mutex::new(Some(HashMap::new())) }
     }
 
     fn begin(&self, md: MdHandle, offset: u32, len: u32, then: ThenReply) {

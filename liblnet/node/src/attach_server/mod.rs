@@ -5,12 +5,14 @@
 //!
 //! - `client` is one program: its hello, and the loop of its thread.
 //! - `operations` carries out what it asks for; `objects` has the MEs and MDs that it owns.
+//! - `pids` has the PIDs of the programs.
 //! - `memory` is what it has registered; `reports` is what it is told.
 
 mod client;
 mod memory;
 mod objects;
 mod operations;
+mod pids;
 mod reports;
 
 pub use crate::named_socket::SocketAccess;
@@ -26,6 +28,7 @@ use lnet_log::{LogClass, RateLimitedLog};
 use lnet_os::descriptor::{accept_unix, new_eventfd};
 use lnet_os::thread::JoinHandle;
 use nix::unistd::Group;
+use pids::Pids;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
@@ -139,6 +142,7 @@ struct Shared {
     is_stopping: AtomicBool,
     clients: Mutex<BTreeMap<u64, Running>>,
     next: AtomicU64,
+    pids: Pids,
     /// The portals that a program has made lazy, each with these programs.
     lazy_portals: Mutex<BTreeMap<u32, Vec<u64>>>,
 }
@@ -166,6 +170,7 @@ impl AttachServer {
             is_stopping: AtomicBool::new(false),
             clients: Mutex::default(),
             next: AtomicU64::new(1),
+            pids: Pids::default(),
             lazy_portals: Mutex::default(),
         });
         let builder = thread::Builder::new().name("lnet_attach".to_owned()).stack_size(STACK);

@@ -26,6 +26,7 @@ pub(super) fn number_of_current(client: u64) -> u64 {
 pub(super) struct Carrier<'a> {
     pub(super) shared: &'a Shared,
     pub(super) id: u64,
+    pid: Pid,
     /// The queue of all its MDs.
     eq: EqHandle,
     pub(super) reports: Arc<Reports>,
@@ -35,7 +36,7 @@ pub(super) struct Carrier<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    pub(super) fn new(shared: &'a Shared, id: u64, reports: Arc<Reports>) -> Result<Self, Errno> {
+    pub(super) fn new(shared: &'a Shared, id: u64, pid: Pid, reports: Arc<Reports>) -> Result<Self, Errno> {
         let objects = Arc::new(Objects::new(shared.config.max_objects));
         let (to_reports, its_objects) = (Arc::clone(&reports), Arc::clone(&objects));
         let handler = move |event: &Event| {
@@ -45,9 +46,9 @@ impl<'a> Carrier<'a> {
             }
         };
         let eq = shared.node.core().data_path().eq_alloc(0, Some(Box::new(handler)))?;
-        let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id));
+        let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id, pid));
         let registrations = Registrations::default();
-        Ok(Self { shared, id, eq, reports, objects, fetches, registrations })
+        Ok(Self { shared, id, pid, eq, reports, objects, fetches, registrations })
     }
 
     /// Carries out an operation, and tells the program its result.
@@ -129,7 +130,7 @@ impl<'a> Carrier<'a> {
             }
             Operation::Interface { index } => {
                 let own = core.ni_by_index(index).ok_or(Errno::NotFound)?;
-                Answer::Process(own.nid, own.pid)
+                Answer::Process(own.nid, self.pid)
             }
             Operation::Distance { nid } => {
                 let found = core.dist(nid)?;
@@ -223,6 +224,7 @@ impl<'a> Carrier<'a> {
         for portal in self.shared.forget_lazy(None, self.id) {
             _ = data_path.clear_lazy_portal(portal);
         }
+        self.shared.pids.release(self.pid);
         // It is freed with the last MD.
         _ = data_path.eq_release(self.eq);
     }
