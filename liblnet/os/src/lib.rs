@@ -24,4 +24,5 @@ pub mod owner;
 #[allow(unsafe_code)]
 pub mod shared_memory;
 pub mod socket;
+pub mod stop_point;
 pub mod thread;

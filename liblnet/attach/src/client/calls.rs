@@ -253,9 +253,3 @@ impl AttachedNode {
         }
     }
 }
-
-impl Drop for AttachedNode {
-    fn drop(&mut self) {
-        self.shutdown();
-    }
-}

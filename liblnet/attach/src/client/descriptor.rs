@@ -6,6 +6,7 @@ use crate::record::ProgramMemory;
 use lnd_common::sync::lock;
 use lnet_core::event::{DeliveryOrder, EventQueue, in_handler};
 use lnet_core::{Errno, Event, EventKind, MdHandle, MdMemory, MdSpec};
+use lnet_os::stop_point;
 use lolnd::copy::copy;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
@@ -20,9 +21,17 @@ pub(super) struct ProgramMd {
     /// The memory that the node has in its place, unless it accesses the program's own.
     copied: Option<Lease>,
     queue: Option<Arc<EventQueue>>,
-    /// Begun from the start: the thread that makes the MD delivers its first events, once the program has the handle.
-    order: Mutex<DeliveryOrder>,
+    events: Mutex<Events>,
     delivered: Condvar,
+}
+
+/// The events of an MD.
+#[derive(Debug)]
+struct Events {
+    /// Begun from the start: the thread that makes the MD delivers its first events, once the program has the handle.
+    order: DeliveryOrder,
+    /// Whether the last event has come.
+    has_last: bool,
 }
 
 impl ProgramMd {
@@ -81,7 +90,7 @@ impl AttachedNode {
             memory,
             copied,
             queue,
-            order: Mutex::new(DeliveryOrder::begun()),
+            events: Mutex::new(Events { order: DeliveryOrder::begun(), has_last: false }),
             delivered: Condvar::new(),
         };
         Ok((Arc::new(md), for_node))
@@ -109,7 +118,15 @@ impl AttachedNode {
     /// Adds an event to those of the MD. Delivers it at once if no handler of the program is called, else returns it unless a thread
     /// delivers it.
     pub(super) fn happened(&self, md: Arc<ProgramMd>, event: Event) -> Option<(Arc<ProgramMd>, Event)> {
-        let first = lock(&md.order).begin(event)?;
+        let first = {
+            let events = &mut *lock(&md.events);
+            // The node may end after the last event, and before it is delivered.
+            if events.has_last {
+                return None;
+            }
+            events.has_last = event.unlinked;
+            events.order.begin(event)?
+        };
         if md.has_handler() {
             return Some((md, first));
         }
@@ -138,16 +155,16 @@ impl AttachedNode {
         if md.queue.is_none() || in_handler() {
             return;
         }
-        let mut order = lock(&md.order);
-        order.begin_wait();
-        while order.is_delivering() {
-            order = md.delivered.wait(order).unwrap_or_else(PoisonError::into_inner);
+        let mut events = lock(&md.events);
+        events.order.begin_wait();
+        while events.order.is_delivering() {
+            events = md.delivered.wait(events).unwrap_or_else(PoisonError::into_inner);
         }
-        order.end_wait();
+        events.order.end_wait();
     }
 
     fn next(&self, md: &ProgramMd) -> Option<Event> {
-        let mut order = lock(&md.order);
+        let order = &mut lock(&md.events).order;
         let next = order.next_event();
         // A wake-up costs a system call even if no thread waits.
         if next.is_none() && order.has_waiters() {
@@ -157,6 +174,7 @@ impl AttachedNode {
     }
 
     fn deliver_one(&self, md: &ProgramMd, event: Event) {
+        stop_point::reach("program: event taken");
         md.copy_in(&event);
         let is_last = event.unlinked;
         if is_last {

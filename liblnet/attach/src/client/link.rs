@@ -9,6 +9,7 @@ use crate::ring::{Producer, PushError, Wake};
 use lnd_common::sync::{lock, try_lock};
 use lnet_core::{Errno, EventKind};
 use lnet_os::shared_memory::SharedMemory;
+use lnet_os::stop_point;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -144,9 +145,11 @@ impl AttachedNode {
                 Err(PushError::Corrupt(_)) => return Err(Errno::NetworkDown),
             }
         }
+        stop_point::reach("program: operation written");
         if producer.publish() == Wake::Needed {
             wake(&self.wake_node);
         }
+        stop_point::reach("program: operation sent");
         Ok(())
     }
 
@@ -231,6 +234,7 @@ impl AttachedNode {
                 }
             };
             worked = true;
+            stop_point::reach("program: report read");
             match Report::decode(kind, body) {
                 Ok((number, report)) => self.take(number, report),
                 Err(_) => {

@@ -7,6 +7,7 @@ use lnd_common::sync::lock;
 use lnet_core::memory::MemRange;
 use lnet_core::{Errno, MdHandle, MdMemory, MdOptions};
 use lnet_os::shared_memory::SharedMemory;
+use lnet_os::stop_point;
 use range_alloc::RangeAllocator;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -139,6 +140,7 @@ impl AttachedNode {
     /// Gives the node the data for the REPLY to a GET. May wait for the node.
     pub(super) fn fetch(&self, fetch: Fetch) {
         let data = self.fetched(fetch);
+        stop_point::reach("program: data for a GET copied");
         // Without an attachment nobody waits.
         _ = self.call(&Operation::Fetched { request: fetch.request, data });
     }

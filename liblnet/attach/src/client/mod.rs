@@ -34,7 +34,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, Weak};
 
-/// A node of another process that this program is attached to. Any thread may call its methods.
+/// A node of another process that this program is attached to, until [`AttachedNode::shutdown`]. Any thread may call its methods.
 #[derive(Debug)]
 pub struct AttachedNode {
     me: Weak<Self>,

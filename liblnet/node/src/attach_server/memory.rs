@@ -7,6 +7,7 @@ use lnet_attach::record::{Piece, ProgramMemory, Report};
 use lnet_core::memory::{ClientMemory, MemRange, ReplyMemory, ThenReply};
 use lnet_core::{Errno, MdHandle, MdMemory};
 use lnet_os::shared_memory::SharedMemory;
+use lnet_os::stop_point;
 use lnet_wire::Pid;
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
@@ -174,6 +175,7 @@ impl Fetches {
             }
         }
         drop(waiting);
+        stop_point::reach("node: data for a GET wanted");
         let current = number_of_current(self.client);
         self.reports.push(current, &Report::Fetch { request: number, md, offset, len });
     }

@@ -7,6 +7,7 @@ use super::reports::Reports;
 use crate::peer_description::describe_peer;
 use lnet_attach::record::{Answer, Descriptor, MatchEntry, Operation, Report};
 use lnet_core::{DiscoveryMode, EqHandle, Errno, Event, MdSpec, MeHandle};
+use lnet_os::stop_point;
 use lnet_wire::{MAX_PORTALS, Pid};
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
@@ -40,6 +41,7 @@ impl<'a> Carrier<'a> {
         let objects = Arc::new(Objects::new(shared.config.max_objects));
         let (to_reports, its_objects) = (Arc::clone(&reports), Arc::clone(&objects));
         let handler = move |event: &Event| {
+            stop_point::reach("node: event");
             to_reports.push(number_of_current(id), &Report::Happened { event: *event });
             if event.unlinked {
                 its_objects.md_ended(event.md_handle);
@@ -53,9 +55,11 @@ impl<'a> Carrier<'a> {
 
     /// Carries out an operation, and tells the program its result.
     pub(super) fn carry_out(&mut self, number: u64, operation: Operation) {
+        stop_point::reach("node: operation read");
         CURRENT.set(Some((self.id, number)));
         let result = self.outcome(number, operation);
         CURRENT.set(None);
+        stop_point::reach("node: operation carried out");
         self.reports.push(number, &Report::Done { result });
     }
 

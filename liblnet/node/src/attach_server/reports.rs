@@ -4,6 +4,7 @@ use super::{lock, wake};
 use lnet_attach::record::{Message, Report};
 use lnet_attach::ring::{Producer, PushError, Wake};
 use lnet_os::shared_memory::SharedMemory;
+use lnet_os::stop_point;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
@@ -64,7 +65,10 @@ impl Reports {
         state.counts.reports += 1;
         if state.waiting.is_empty() {
             match producer.push(kind, &state.body) {
-                Ok(()) => return self.publish(state),
+                Ok(()) => {
+                    stop_point::reach("node: report written");
+                    return self.publish(state);
+                }
                 Err(PushError::Full) => {}
                 Err(error) => return self.fail(state, error.to_string()),
             }
