@@ -3,10 +3,10 @@
 
 use lnet_core::memory::{ClientMemory, RecvBuffer, ReplyMemory, ThenReply};
 use lnet_core::{
-    Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
-    MdOptions, MdSpec, NiTunables, Target,
+    Core, CoreConfig, EqHandle, Errno, Event, EventKind, EventParty, InsertPosition, MatchId, MdHandle,
+    MdMemory, MdOptions, MdSpec, NiTunables, Target,
 };
-use lnet_wire::{Nid, Pid};
+use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -181,4 +181,28 @@ fn a_put_over_the_loopback_fills_the_memory_of_the_md() {
     rig.core.data_path().put(None, md, false, TO_SELF, 0).unwrap();
     assert_eq!(rig.heard(), [(EventKind::Put, Ok(()), true), (EventKind::Send, Ok(()), true)]);
     assert_eq!(staging.read(8), [0, 0, 0, 3, 4, 5, 6, 0]);
+}
+
+/// Fails if programs that share a node reach each other by a driver of a network, or do not see the NIDs that they use.
+#[test]
+fn programs_on_one_node_reach_each_other_by_its_nids_over_the_loopback() {
+    let (rig, staging, memory) = (Rig::new(), RecvBuffer::new(16), RecvBuffer::new(4));
+    let own = Nid::new(NetId::new(NetType::TCP, 0), 0x0a00_0001);
+    rig.core.admin().add_ni(own, NiTunables::default(), &Lolnd).unwrap();
+    let path = rig.core.data_path();
+    for (from, ack) in [(None, true), (Some(own), false)] {
+        rig.attach(&staging, Answer::AtOnce);
+        let (spec, client) = (rig.spec(&memory, 1 + i32::from(ack), 0), Client { answer: Answer::AtOnce });
+        let md = path.md_bind_for(spec, memory.memory(), true, Arc::new(client)).unwrap();
+        path.put(from, md, ack, Target { nid: Some(own), ..TO_SELF }, 0).unwrap();
+        let heard = std::mem::take(&mut *rig.heard.lock().unwrap());
+        let kinds: Vec<EventKind> = heard.iter().map(|event| event.kind).collect();
+        assert_eq!(kinds[0], EventKind::Put);
+        assert_eq!(kinds.contains(&EventKind::Ack), ack);
+        for event in heard.iter().filter(|event| event.kind != EventKind::Send) {
+            let program = EventParty { nid: Some(own), pid: PROGRAM };
+            assert_eq!((event.initiator, event.source, event.status), (program, program, Ok(())));
+        }
+    }
+    assert_eq!(rig.core.message_counts().msgs_alloc, 0);
 }

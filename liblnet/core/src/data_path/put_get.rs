@@ -151,6 +151,7 @@ impl DataPath {
             // For a GET the response would be too long.
             Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
             Some(nid) if nid.is_loopback() => Ok(None),
+            Some(nid) if self.stays_on_node(request, nid) => Ok(None),
             // The source is checked even if the peer is unknown.
             Some(nid) => {
                 if let Some(source) = request.source.filter(|source| !self.topology.is_own(*source)) {
@@ -171,6 +172,12 @@ impl DataPath {
         }
     }
 
+    /// Whether a request of a program that shares this node is for a program on it, by one of its NIDs: it goes by the loopback, with the
+    /// NIDs that the programs use.
+    fn stays_on_node(&self, request: &SendRequest, nid: Nid) -> bool {
+        request.md.is_of_client() && self.topology.is_own(nid)
+    }
+
     /// Records the use of a path, for the turns among interfaces, peer NIs and routes.
     pub(crate) fn use_path(&self, chosen: &ChosenPath) {
         chosen.commit();
@@ -181,9 +188,15 @@ impl DataPath {
     fn address(&self, request: SendRequest, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
         self.use_path(&chosen);
         let pid = request.target.pid;
-        let destination = ProcessId { nid: chosen.destination(), pid };
-        let mut message = self.message_of(request, chosen.peer_ni.as_ref(), chosen.ni.nid(), destination);
-        message.next_hop = next_hop(&chosen, pid);
+        let nids = match (&chosen.peer_ni, request.target.nid) {
+            (None, Some(nid)) => (request.source.unwrap_or(nid), nid),
+            _ => (chosen.ni.nid(), chosen.destination()),
+        };
+        let destination = ProcessId { nid: nids.1, pid };
+        let mut message = self.message_of(request, chosen.peer_ni.as_ref(), nids.0, destination);
+        if chosen.peer_ni.is_some() {
+            message.next_hop = next_hop(&chosen, pid);
+        }
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
         self.track(&message);

@@ -317,6 +317,7 @@ impl DataPath {
     /// that net (`drop_asym_route`, 3.7).
     fn came_asymmetrically(&self, source: NetId, from: Nid) -> bool {
         source != from.net()
+            && !from.is_loopback()
             && self.env.settings().drop_asym_route
             && !self.topology.has_route_over(source, from)
     }
@@ -551,17 +552,15 @@ fn arrival_event(message: &IncomingMessage, initiator: Nid, md_handle: MdHandle,
 }
 
 /// Makes the checks that close the connection if they fail, in the order of wire-tcp 5.1.
-fn check_header(
-    header: &Header,
-    my_nid: Nid,
-    is_own: impl FnOnce(Nid) -> bool,
-) -> Result<Inspection, Violation> {
+fn check_header(header: &Header, my_nid: Nid, is_own: impl Fn(Nid) -> bool) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {
             Err(Violation::UnexpectedPayload(header.payload_length))
         }
         _ if header.payload_length > MAX_PAYLOAD => Err(Violation::PayloadTooLong(header.payload_length)),
         _ if header.dest_nid == my_nid => Ok(Inspection::ForMe),
+        // From one program on this node to another.
+        _ if my_nid.is_loopback() && is_own(header.dest_nid) => Ok(Inspection::ForMe),
         _ if header.dest_nid.net() == my_nid.net() => Err(Violation::ShouldHaveGoneDirect),
         _ if is_own(header.dest_nid) => Err(Violation::WrongInterface),
         _ => Ok(Inspection::ForAnother),

@@ -227,6 +227,11 @@ impl Md {
         }
     }
 
+    /// Whether the memory belongs to a program in another process.
+    pub(crate) const fn is_of_client(&self) -> bool {
+        matches!(self.keeper, Keeper::Client(_))
+    }
+
     /// Whether no new operation may start, nor a response arrive.
     pub(crate) fn is_unlinking(&self) -> bool {
         lock(&self.state).unlinking

@@ -119,7 +119,9 @@ impl Pooled<IncomingMessage> {
         let reply = incoming.operation.take();
         let payload_length = reply.as_ref().map_or(0, |operation| operation.event.mlength);
         let request = outgoing.head.header;
-        outgoing.next_hop = ProcessId { nid: incoming.from, pid: request.src_pid };
+        // Programs on one node use its other NIDs over the loopback, too.
+        let next_hop = if incoming.from.is_loopback() { request.src_nid } else { incoming.from };
+        outgoing.next_hop = ProcessId { nid: next_hop, pid: request.src_pid };
         outgoing.head.header = Header {
             dest_nid: request.src_nid,
             src_nid: request.dest_nid,
