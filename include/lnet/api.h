@@ -142,6 +142,25 @@ int LNetMEInsert(struct lnet_handle_me current, struct lnet_process_id match_id,
  */
 int LNetMEUnlink(struct lnet_handle_me me);
 
+/* ---- memory ---- */
+
+/**
+ * Allocates memory for memory descriptors. Of liblnet only. The node of a program that is attached to another process accesses it in
+ * place; what is in other memory is copied once more, on its way to that process and back. For a node in this process it is memory like any
+ * other.
+ *
+ * Returns the address of length bytes, all zero, at the beginning of a page; NULL without memory, if length is 0, and while the network is
+ * down. The memory belongs to the program until LNetMemFree, also after LNetNIFini. Must not be called from an event handler.
+ */
+void *LNetMemAlloc(size_t length);
+
+/**
+ * Frees memory of LNetMemAlloc. No memory descriptor that is made of it may be left. Of liblnet only.
+ *
+ * Returns 0, also for NULL; -EINVAL for another address. Must not be called from an event handler.
+ */
+int LNetMemFree(void *memory);
+
 /* ---- memory descriptors ---- */
 
 /**

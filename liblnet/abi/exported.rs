@@ -54,6 +54,8 @@ const WRITTEN: &[Export] = &[
     export("LNetPeerDiscovered", "lnet/api.h", ""),
     export("LNetGetPeerDiscoveryStatus", "lnet/api.h", ""),
     export("LNetDebugPeer", "lnet/api.h", ""),
+    export("LNetMemAlloc", "lnet/api.h", ""),
+    export("LNetMemFree", "lnet/api.h", ""),
     export("LNetMEAttach", "lnet/api.h", "psm"),
     export("LNetMEInsert", "lnet/api.h", ""),
     export("LNetMEUnlink", "lnet/api.h", "psm"),

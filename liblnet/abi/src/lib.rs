@@ -10,6 +10,7 @@
 //! | `peer` | `LNetPrimaryNID` `LNetAddPeer` `LNetPeerDiscovered` `LNetGetPeerDiscoveryStatus` `LNetDebugPeer` |
 //! | `me` | `LNetMEAttach` `LNetMEInsert` `LNetMEUnlink` |
 //! | `md` | `LNetMDAttach` `LNetMDBind` `LNetMDUnlink` |
+//! | `memory` | `LNetMemAlloc` `LNetMemFree` |
 //! | `eq` | `LNetEQAlloc` `LNetEQFree` `LNetEQGet` `LNetEQWait` `LNetEQPoll` |
 //! | `data` | `LNetPut` `LNetGet` |
 //! | `portal` | `LNetSetLazyPortal` `LNetClearLazyPortal` |
@@ -34,6 +35,7 @@ pub mod dlc;
 pub mod eq;
 pub mod expression;
 pub mod md;
+pub mod memory;
 pub mod me;
 pub mod ni;
 pub mod nidlist;

@@ -563,13 +563,6 @@ log_classes! {
         meaning: "A program that was attached has broken the rules of the rings, or has not read its events; its attachment is ended, and its calls fail with ENETDOWN.",
         action: "Not read: see whether the program hangs. Otherwise look at what the program does with memory that is not its own; if it does nothing wrong, please report it.",
     }
-    AttachUnavailable {
-        name: "attach_unavailable",
-        level: Warn,
-        limit: Unlimited,
-        meaning: "The socket for programs cannot be served: none can attach to this node. The node itself works.",
-        action: "See whether LNET_RUNTIME_DIR can be written to.",
-    }
     PeerDump {
         name: "peer_dump",
         level: Warn,

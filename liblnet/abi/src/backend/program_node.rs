@@ -8,7 +8,9 @@ use lnet_core::{DiscoveryMode, EqHandle, Errno, MdHandle, MdMemory, MdSpec, MeHa
 use lnet_dlc::request::{Ping, PingResponse};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, PingRequest, describe_peer};
+use lnet_os::shared_memory::SharedMemory;
 use lnet_wire::{Features, Nid, ProcessId};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The calls of programs that have to do with messages and peers. Each is the C function of its name; the core's functions of these names
@@ -54,6 +56,10 @@ pub(crate) trait ProgramNode: Send + Sync {
     fn cpt_distance(&self, one: Option<u32>, other: Option<u32>) -> Result<u32, Errno>;
     /// The CPU partition of a NUMA node.
     fn cpt_of_node(&self, node: u32) -> Result<Option<u32>, Errno>;
+    /// Lets the node access memory of this process in place, where that makes a difference.
+    fn add_memory(&self, memory: &Arc<SharedMemory>) -> Result<(), Errno>;
+    /// Ends the effect of `add_memory`.
+    fn remove_memory(&self, memory: &SharedMemory);
     /// The NIDs of a node that responds to a ping.
     fn ping(&self, request: PingRequest) -> Result<PingResponse, Errno>;
 }
@@ -166,6 +172,12 @@ impl ProgramNode for Node {
         Ok(self.core().cpt_table().of_node(node))
     }
 
+    fn add_memory(&self, _: &Arc<SharedMemory>) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn remove_memory(&self, _: &SharedMemory) {}
+
     fn ping(&self, request: PingRequest) -> Result<PingResponse, Errno> {
         let info = self.ping(request)?.info;
         Ok(PingResponse {
@@ -179,8 +191,8 @@ impl ProgramNode for Node {
 
 /// A node of another process, with the client that configures it.
 pub(crate) struct Attached {
-    pub(super) node: std::sync::Arc<AttachedNode>,
-    pub(super) control: std::sync::Arc<dyn Backend + Send + Sync>,
+    pub(super) node: Arc<AttachedNode>,
+    pub(super) control: Arc<dyn Backend + Send + Sync>,
 }
 
 impl ProgramNode for Attached {
@@ -284,6 +296,15 @@ impl ProgramNode for Attached {
 
     fn cpt_of_node(&self, node: u32) -> Result<Option<u32>, Errno> {
         self.node.cpt_of_node(node)
+    }
+
+    fn add_memory(&self, memory: &Arc<SharedMemory>) -> Result<(), Errno> {
+        self.node.add_memory(memory)
+    }
+
+    fn remove_memory(&self, memory: &SharedMemory) {
+        // The node may be another one than at the time of the allocation.
+        _ = self.node.remove_memory(memory.address());
     }
 
     fn ping(&self, request: PingRequest) -> Result<PingResponse, Errno> {

@@ -212,19 +212,6 @@ impl AttachedNode {
         }
     }
 
-    /// Memory of `len` bytes, all zero, that the node accesses in place when an MD is made of it. Returns its address.
-    pub fn allocate(&self, len: usize) -> Result<usize, Errno> {
-        if len == 0 {
-            return Err(Errno::Invalid);
-        }
-        self.add_region(len)
-    }
-
-    /// Frees memory of [`AttachedNode::allocate`], of which no MD is left. [`Errno::NotFound`] for another address.
-    pub fn free(&self, address: usize) -> Result<(), Errno> {
-        self.remove_region(address)
-    }
-
     /// Ends the attachment: the MEs, MDs and queues are gone, without events; waits for handlers that are running. PUTs and GETs have two
     /// seconds to leave. A second call has no effect.
     pub fn shutdown(&self) {

@@ -164,22 +164,20 @@ impl AttachedNode {
         drop(lease);
     }
 
-    /// Memory that the program's MDs can have without copies: see [`crate::client::AttachedNode::allocate`].
-    pub(super) fn add_region(&self, len: usize) -> Result<usize, Errno> {
-        let memory = Arc::new(SharedMemory::create(c"lnet-memory", len).map_err(|_| Errno::NoMemory)?);
+    /// Lets the node access this memory of the program in place: MDs that are made of it are not copied.
+    pub fn add_memory(&self, memory: &Arc<SharedMemory>) -> Result<(), Errno> {
         let registration = lock(&self.memory).next_registration();
         self.register(registration, memory.file())?;
-        let address = memory.address();
-        lock(&self.memory).regions.insert(address, Region { registration, memory });
-        Ok(address)
+        let region = Region { registration, memory: Arc::clone(memory) };
+        lock(&self.memory).regions.insert(memory.address(), region);
+        Ok(())
     }
 
-    /// Ends a region. MDs that the node still has keep its pages, not its address.
-    pub(super) fn remove_region(&self, address: usize) -> Result<(), Errno> {
+    /// Ends the effect of [`AttachedNode::add_memory`] for the memory at this address. MDs that are made of it go on. [`Errno::NotFound`] if
+    /// there is no such memory.
+    pub fn remove_memory(&self, address: usize) -> Result<(), Errno> {
         let region = lock(&self.memory).regions.remove(&address).ok_or(Errno::NotFound)?;
-        // The node may be gone, which has forgotten it already.
-        _ = self.call(&Operation::Deregister { registration: region.registration });
-        Ok(())
+        self.call(&Operation::Deregister { registration: region.registration }).map(|_| ())
     }
 }
 
