@@ -13,11 +13,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use support::programs::programs;
 use transcripts::compare::{Change, differences, is_meant};
 use transcripts::console::{self, Block, Outcome};
 use transcripts::differences::{DIFFERENCES, is_at};
 use transcripts::reduce::reduce;
-use transcripts::scene::{self, Scene};
+use transcripts::scene::Scene;
 use transcripts::staging::{STAGING, When};
 
 /// A command and the differences in its result.
@@ -138,7 +139,7 @@ fn an_exported_configuration_can_be_applied_again() {
 /// doc-005: fails if a guide tells of a command or an option that there is not.
 #[test]
 fn every_command_in_the_guides_exists() {
-    let bin = scene::programs();
+    let bin = programs();
     let guides = [
         "README.md",
         "docs/configuration.md",

@@ -11,6 +11,7 @@ pub mod netns;
 pub mod nodes;
 pub mod pcap;
 pub mod player;
+pub mod programs;
 pub mod rails;
 pub mod scene;
 pub mod script;
