@@ -1,11 +1,14 @@
 //! The C programs of `c-tests/`: compiled by gcc against `include/` alone, linked to the built library, run without tools, under
-//! valgrind, and with the address sanitizer. A test whose tool is not installed is skipped, and reports it.
+//! valgrind, with the address sanitizer, and attached to a daemon. A test whose tool is not installed is skipped, and reports it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../liblnet/abi/exported.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod exported;
+#[path = "support/programs.rs"]
+#[allow(unreachable_pub)]
+mod programs;
 
 use exported::exported;
 use lnet_dlc::runtime_dir::RuntimeDir;
@@ -39,6 +42,20 @@ macro_rules! under_tools {
 under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc selection control handler_calls shutdown waits list parser ptlrpc_loopback
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
     m0net_scenarios m0net_interfaces m0net_limits m0net_program selftest_node);
+
+/// Defines the tests that run programs with a node of `lnetd` in place of each node in a process.
+macro_rules! attached {
+    ($($program:ident)*) => {
+        mod attached_to_a_daemon_works {
+            $(#[test] fn $program() { super::attached(stringify!($program)); })*
+        }
+    };
+}
+
+// The others have no node.
+attached!(api_errors broken_peers failures lazy_portal long_handlers loopback primary_nid selection waits ptlrpc_forked ptlrpc_loopback
+    m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools m0net_scenarios
+    m0net_interfaces m0net_limits m0net_program selftest_forked selftest_node);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -406,6 +423,14 @@ fn under_the_sanitizer(program: &str) {
         return;
     }
     run(program, &flags, &[]);
+}
+
+/// Runs a program with `c-tests/attached.c`, which starts and ends the daemons.
+fn attached(program: &str) {
+    let lnetd = format!("-DLNETD=\"{}\"", programs::programs().join("lnetd").display());
+    let source = root().join("c-tests/attached.c").display().to_string();
+    // The libraries that the program uses find the functions of that file, too.
+    run(program, &["-DATTACHED", &lnetd, "-rdynamic", &source], &[]);
 }
 
 /// Compiles `c-tests/PROGRAM.c` and runs it, with `wrapper` before it.
