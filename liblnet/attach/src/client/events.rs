@@ -10,6 +10,7 @@ use lnet_core::event::{EventQueue, HandlerState, in_handler};
 use lnet_core::lnd::Progress;
 use lnet_core::{EqHandle, Errno, Polled};
 use rustix::event::{PollFd, PollFlags, poll};
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,6 +18,11 @@ use std::time::Duration;
 
 /// The first letters of the names of the threads that read the reports.
 const OWNER: &str = "lnet_program_";
+
+thread_local! {
+    /// The attachment whose reports this thread reads when nobody else does, as its address, and the number of the thread.
+    static OWNED: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
+}
 
 impl AttachedNode {
     /// Starts the thread that reads the reports when nobody else does, and the one that replaces it when a handler keeps it.
@@ -40,7 +46,8 @@ impl AttachedNode {
     /// Makes the calling thread the owner, until another becomes it or the attachment ends.
     fn run(&self) {
         let number = self.owner.fetch_add(1, Ordering::SeqCst) + 1;
-        while self.owner.load(Ordering::SeqCst) == number && !self.has_ended.load(Ordering::SeqCst) {
+        OWNED.set((std::ptr::from_ref(self).addr(), number));
+        while self.is_owner() && !self.has_ended.load(Ordering::SeqCst) {
             let mut reports = lock(&self.reports);
             self.disarm(&mut reports);
             self.read(&mut reports);
@@ -53,8 +60,13 @@ impl AttachedNode {
         }
     }
 
+    /// Whether the calling thread is the owner.
+    pub(super) fn is_owner(&self) -> bool {
+        OWNED.get() == (std::ptr::from_ref(self).addr(), self.owner.load(Ordering::SeqCst))
+    }
+
     /// Waits until there may be reports or tasks. `false` if the node has gone.
-    fn wait(&self) -> bool {
+    pub(super) fn wait(&self) -> bool {
         let mut fds =
             [PollFd::new(&self.wake_program, PollFlags::IN), PollFd::new(&self.stream, PollFlags::RDHUP)];
         // An error, such as EINTR, is as good as an event: the caller looks again.

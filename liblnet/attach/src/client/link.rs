@@ -178,7 +178,32 @@ impl AttachedNode {
             }
             self.leave(reports);
         }
-        call.take().unwrap_or_else(|| call.wait())
+        call.take().unwrap_or_else(|| self.sleep_until_done(call))
+    }
+
+    /// Waits for the result without spinning. The owner goes on to read the reports: nobody else may do it.
+    fn sleep_until_done(&self, call: &Call) -> Result<Answer, Errno> {
+        if !self.is_owner() {
+            return call.wait();
+        }
+        while self.is_owner() {
+            let mut reports = lock(&self.reports);
+            self.disarm(&mut reports);
+            self.read(&mut reports);
+            let is_armed = self.arm(&mut reports);
+            drop(reports);
+            if let Some(result) = call.take() {
+                return result;
+            }
+            if is_armed && !self.wait() {
+                // The result may have come before the end.
+                self.read(&mut lock(&self.reports));
+                return call.take().unwrap_or(Err(Errno::NetworkDown));
+            }
+        }
+        // The thread has been replaced, and may have taken the wake-up of the owner.
+        self.wake_owner();
+        call.wait()
     }
 
     /// Lets the node write reports without waking anybody: the caller reads them, and calls [`AttachedNode::leave`] afterwards.
