@@ -7,10 +7,11 @@ use super::program_node::Attached;
 use lnet_attach::client::{AttachError, AttachedNode, ClientConfig};
 use lnet_attach::ring::size_in_words;
 use lnet_core::Errno;
-use lnet_dlc::Warned;
+use lnet_core::event::in_handler;
 use lnet_dlc::client::Client;
 use lnet_dlc::peer_cred::connect;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
+use lnet_dlc::{Backend, Reply, Request, RequestError, Warned};
 use lnet_log::{LogClass, write_line};
 use lnet_node::{CONFIGURATION, StartConfig};
 use lnet_wire::Pid;
@@ -155,7 +156,28 @@ pub(super) fn attach(socket: Socket, pid: Pid) -> Result<Option<Attached>, Errno
 /// The client that configures the node.
 fn control_of(name: &NodeName) -> super::SharedBackend {
     let warn = |text| write_line!(LogClass::RequestWarning, "{text}");
-    Arc::new(Warned { backend: Box::new(Client::new(Some(name.to_string()))), warn })
+    let backend = Box::new(NoChangesInHandlers(Client::new(Some(name.to_string()))));
+    Arc::new(Warned { backend, warn })
+}
+
+/// Refuses changes in event handlers, as a node of this process does.
+struct NoChangesInHandlers<B>(B);
+
+impl<B: Backend> Backend for NoChangesInHandlers<B> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
+        self.call_with_warnings(request, &mut Vec::new())
+    }
+
+    fn call_with_warnings(
+        &self,
+        request: Request,
+        warnings: &mut Vec<String>,
+    ) -> Result<Reply, RequestError> {
+        if in_handler() && !request.only_reads() {
+            return Err(Errno::Busy.into());
+        }
+        self.0.call_with_warnings(request, warnings)
+    }
 }
 
 /// The number of words of a ring. `None` for what is no size of one.
