@@ -66,7 +66,12 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     watch_signals(sender.clone()).map_err(StartFailure::Signals)?;
     let nets = Nets::of(options);
     let file = nets.read().map_err(StartFailure::File)?;
-    let daemon = Arc::new(Daemon { node: OnceLock::new(), selftest: Mutex::new(None), events: sender });
+    let daemon = Arc::new(Daemon {
+        node: OnceLock::new(),
+        selftest: Mutex::new(None),
+        programs: Mutex::new(None),
+        events: sender,
+    });
     // First of all, as it detects another node of this name. Clients wait until the node is up.
     let server = listen(options, Arc::clone(&daemon))?;
     let node = match start_node(options, &nets) {
@@ -89,15 +94,15 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     if !options.loopback_only {
         node.warn_if_only_loopback();
     }
-    let programs = match admit_programs(&node) {
-        Ok(programs) => programs,
+    match admit_programs(&node) {
+        Ok(programs) => *daemon.programs() = programs,
         Err(failure) => {
             drop(daemon.selftest().take());
             node.shutdown();
             server.close();
             return Err(failure);
         }
-    };
+    }
     let pid_file = options.pid_file.clone().map(PidFile::write).transpose();
     let pid_file = pid_file.inspect_err(|error| log::error!("{error}")).ok();
     if options.detach {
@@ -114,6 +119,7 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     let response = wait_for_end(&events);
     notify(&[NotifyState::Stopping, NotifyState::Status("going down")]);
     drop(daemon.selftest().take());
+    let programs = daemon.programs().take();
     drop(programs);
     node.shutdown();
     server.close();
@@ -211,12 +217,17 @@ struct Daemon {
     /// Set when the node is up.
     node: OnceLock<Arc<Node>>,
     selftest: Mutex<Option<Selftest>>,
+    programs: Mutex<Option<AttachServer>>,
     events: Sender<Event>,
 }
 
 impl Daemon {
     fn selftest(&self) -> MutexGuard<'_, Option<Selftest>> {
         self.selftest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn programs(&self) -> MutexGuard<'_, Option<AttachServer>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -240,6 +251,9 @@ impl Backend for Daemon {
                 }
                 reply => reply,
             });
+        }
+        if self.programs().as_ref().is_some_and(AttachServer::has_programs) {
+            return Err(Errno::Busy.into());
         }
         let (response, down) = channel();
         let _ = self.events.send(Event::Unconfigure { _answer: response });

@@ -179,6 +179,11 @@ impl AttachServer {
         Ok(Self { shared, acceptor: Mutex::new(Some(thread)) })
     }
 
+    /// Whether a program is attached.
+    pub fn has_programs(&self) -> bool {
+        lock(&self.shared.clients).values().any(|client| !client.has_ended)
+    }
+
     /// Ends all attachments, and admits no more programs: their calls fail with `-ENETDOWN` from now on. Their MEs and MDs are gone when
     /// this returns. A second call has no effect.
     pub fn stop(&self) {
