@@ -9,6 +9,7 @@ use rustix::fs::{
     MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate, memfd_create,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::process::{Resource, getrlimit};
 use std::ffi::CStr;
 use std::io;
 use std::ops::{Deref, Range};
@@ -61,8 +62,13 @@ unsafe impl Send for SharedMemory {}
 unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
-    /// Makes memory of `len` bytes, all zero. `name` is what the system shows in `/proc/PID/maps`.
+    /// Makes memory of `len` bytes, all zero. `name` is what the system shows in `/proc/PID/maps`. [`NotShared::System`] with
+    /// [`io::ErrorKind::FileTooLarge`] if the process may not make files of this size.
     pub fn create(name: &CStr, len: usize) -> Result<Self, NotShared> {
+        // The limit is for files in memory, too, and one that is larger raises SIGXFSZ, which ends the process.
+        if getrlimit(Resource::Fsize).current.is_some_and(|max| len as u64 > max) {
+            return Err(rustix::io::Errno::FBIG.into());
+        }
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = above_standard(memfd_create(name, flags)?)?;
         ftruncate(&file, len as u64)?;
