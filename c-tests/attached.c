@@ -7,6 +7,7 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <lnet/api.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,8 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -25,8 +27,14 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All below is protected by the lock. */
 static int references;
-static pid_t daemon_pid;
+/* The process that has started lnetd. */
+static pid_t keeper;
+/* The connection to the keeper, which kills the daemon when no process has this end any more. A byte lets it end the daemon in order. */
+static int life = -1;
 static int daemons;
+/* As they were when the program was started: lnetd does not have the limits that the program sets itself. */
+static struct rlimit limits[RLIM_NLIMITS];
+static char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
 
 /* A child of fork has no node. */
 static void in_child(void)
@@ -35,11 +43,34 @@ static void in_child(void)
 
 	lock = unlocked;
 	references = 0;
+	if (life >= 0)
+		close(life);
+	life = -1;
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void at_start(void)
 {
+	const char *runtime_dir = getenv("LNET_RUNTIME_DIR");
+
+	snprintf(directory, sizeof(directory), "%s", runtime_dir != NULL ? runtime_dir : "/tmp");
+	for (int limit = 0; limit < RLIM_NLIMITS; limit++)
+		getrlimit(limit, &limits[limit]);
 	pthread_atfork(NULL, NULL, in_child);
+}
+
+static void failed(const char *what)
+{
+	fprintf(stderr, "attached.c: %s: %s\n", what, strerror(errno));
+	abort();
+}
+
+/* The numbers of the standard files may be free, but are the program's. */
+static int above_standard(int fd)
+{
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	close(fd);
+	return moved;
 }
 
 static void *real(const char *function)
@@ -67,31 +98,53 @@ static bool has_nets(void)
 	return false;
 }
 
-/* Becomes lnetd. Called in the child of fork of `program`. */
-static void exec_daemon(pid_t program, const char *name, char **environment)
+/* Becomes lnetd. */
+static void exec_daemon(const char *name, char **environment)
 {
 	const char *nets = has_nets() ? "--from-environment" : "--loopback-only";
 	char *arguments[] = { "lnetd", "--node", (char *)name, (char *)nets, "--log-level", "warn", NULL };
 	sigset_t none;
 
-	/* It ends with the thread that has started it; in the test programs that is one that ends with the program. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != program)
-		_exit(1);
 	for (int signal_number = 1; signal_number < NSIG; signal_number++)
 		signal(signal_number, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Whoever waits for the end of a pipe of the program does not wait for the daemon. */
+	for (int limit = 0; limit < RLIM_NLIMITS; limit++)
+		setrlimit(limit, &limits[limit]);
 	close_range(3, ~0U, 0);
 	execve(LNETD, arguments, environment);
 	_exit(1);
 }
 
+/* Starts lnetd and keeps it until the program ends it, or has ended itself: the keeper, and whoever waits for the end of a pipe of the
+ * program does not wait for it. Does not return. */
+static void keep_daemon(const char *name, char **environment, int its_life)
+{
+	struct pollfd fds[2];
+	int status = 1 << 8;
+	pid_t daemon;
+	char byte;
+
+	dup2(its_life, 3);
+	close_range(4, ~0U, 0);
+	daemon = fork();
+	if (daemon == 0)
+		exec_daemon(name, environment);
+	fds[0] = (struct pollfd){ 3, POLLIN, 0 };
+	fds[1] = (struct pollfd){ syscall(SYS_pidfd_open, daemon, 0), POLLIN, 0 };
+	while (poll(fds, 2, -1) < 0)
+		;
+	if (fds[0].revents != 0)
+		kill(daemon, read(3, &byte, 1) == 1 ? SIGTERM : SIGKILL);
+	while (waitpid(daemon, &status, 0) < 0 && errno == EINTR)
+		;
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status));
+}
+
 /* Waits until the daemon admits programs. Returns 0, or the error with which it has ended. */
 static int wait_until_ready(int notify)
 {
-	int process = syscall(SYS_pidfd_open, daemon_pid, 0);
+	int process = syscall(SYS_pidfd_open, keeper, 0);
 	struct pollfd fds[2] = { { notify, POLLIN, 0 }, { process, POLLIN, 0 } };
 	char text[512], *number;
 	int rc = -ENETDOWN;
@@ -126,8 +179,11 @@ static void end_daemon(bool was_ready)
 {
 	int status = 0;
 
-	kill(daemon_pid, SIGTERM);
-	while (waitpid(daemon_pid, &status, 0) < 0 && errno == EINTR)
+	/* The keeper may have ended with the daemon. */
+	send(life, "e", 1, MSG_NOSIGNAL);
+	close(life);
+	life = -1;
+	while (waitpid(keeper, &status, 0) < 0 && errno == EINTR)
 		;
 	if (was_ready && status != 0) {
 		fprintf(stderr, "attached.c: lnetd ended with status %#x\n", status);
@@ -135,43 +191,75 @@ static void end_daemon(bool was_ready)
 	}
 }
 
-/* Starts a daemon for this process. Returns 0 when the process can attach to it. */
-static int start_daemon(void)
+/* The socket for the message of the daemon that it is up. */
+static int notify_socket(struct sockaddr_un *at)
 {
-	const char *name = getenv("LNET_NODE");
-	struct sockaddr_un notify_at = { .sun_family = AF_UNIX };
-	char own_name[32], notify_variable[sizeof(notify_at.sun_path) + 16], *environment[512];
-	pid_t program = getpid();
-	size_t count = 0;
-	int notify, rc;
+	int notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	mode_t mask = umask(0);
 
-	daemons++;
-	if (name == NULL || *name == '\0') {
-		snprintf(own_name, sizeof(own_name), "t%d-%d", program, daemons);
-		name = own_name;
-	}
-	snprintf(notify_at.sun_path, sizeof(notify_at.sun_path), "%s/%d-%d.notify", getenv("LNET_RUNTIME_DIR"), program, daemons);
+	*at = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(at->sun_path, sizeof(at->sun_path), "%.80s/%d-%d.notify", directory, getpid(), daemons);
+	if (bind(notify, (struct sockaddr *)at, sizeof(*at)) != 0)
+		failed("the socket for the daemon's message");
+	umask(mask);
+	return notify;
+}
+
+/* Starts a daemon of this name. Returns 0 when a process can attach to it. */
+static int start_named(const char *name)
+{
+	struct sockaddr_un notify_at;
+	int notify = notify_socket(&notify_at), ends[2], rc;
+	char notify_variable[sizeof(notify_at.sun_path) + 16], *environment[512];
+	size_t count = 0;
+
 	snprintf(notify_variable, sizeof(notify_variable), "NOTIFY_SOCKET=%s", notify_at.sun_path);
 	for (char **variable = environ; *variable != NULL && count + 2 < sizeof(environment) / sizeof(environment[0]); variable++)
 		environment[count++] = *variable;
 	environment[count++] = notify_variable;
 	environment[count] = NULL;
 
-	notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (notify < 0 || bind(notify, (struct sockaddr *)&notify_at, sizeof(notify_at)) != 0) {
-		perror("attached.c: the socket for the daemon's message");
-		abort();
-	}
-	daemon_pid = fork();
-	if (daemon_pid == 0)
-		exec_daemon(program, name, environment);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		failed("the connection to the keeper");
+	life = above_standard(ends[1]);
+	keeper = fork();
+	if (keeper == 0)
+		keep_daemon(name, environment, ends[0]);
+	if (keeper < 0)
+		failed("fork");
+	close(ends[0]);
 	rc = wait_until_ready(notify);
 	close(notify);
 	unlink(notify_at.sun_path);
+	if (rc != 0)
+		end_daemon(false);
+	return rc;
+}
+
+/* Starts a daemon for this process. Returns 0 when the process can attach to it. */
+static int start_daemon(void)
+{
+	static const int kinds[] = { RLIMIT_NOFILE, RLIMIT_NPROC };
+	const char *name = getenv("LNET_NODE");
+	struct rlimit own[2];
+	char own_name[32];
+	int rc;
+
+	daemons++;
+	if (name == NULL || *name == '\0') {
+		snprintf(own_name, sizeof(own_name), "t%d-%d", getpid(), daemons);
+		name = own_name;
+	}
+	/* The program may have little left for itself. */
+	for (int i = 0; i < 2; i++) {
+		getrlimit(kinds[i], &own[i]);
+		setrlimit(kinds[i], &limits[kinds[i]]);
+	}
+	rc = start_named(name);
+	for (int i = 0; i < 2; i++)
+		setrlimit(kinds[i], &own[i]);
 	if (rc == 0)
 		setenv("LNET_ATTACH", name, 1);
-	else
-		end_daemon(false);
 	return rc;
 }
 
@@ -181,7 +269,8 @@ int LNetNIInit(lnet_pid_t pid)
 	int rc;
 
 	pthread_mutex_lock(&lock);
-	if (references == 0) {
+	/* LNET_PID_ANY starts no node. */
+	if (references == 0 && pid != LNET_PID_ANY) {
 		rc = start_daemon();
 		if (rc == 0) {
 			rc = init(pid);

@@ -8,12 +8,23 @@
 #include <lnet/lib-lnet.h>
 #include <lnet/nidstr.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int failures;
+
+/* Whether lnetd has the nodes, and the processes are attached to it: see attached.c. */
+static inline bool attached(void)
+{
+#ifdef ATTACHED
+	return true;
+#else
+	return false;
+#endif
+}
 
 /* Prints the position of a failed check, and continues. */
 #define CHECK(cond)                                                               \

@@ -168,6 +168,9 @@ int main(int argc, char **argv)
 	CHECK_EQ(waitpid(node, &status, 0), node);
 	CHECK_EQ(status, 0);
 
+	/* The daemon ends soon after its program. */
+	while (attached() && ask() != -ENETDOWN)
+		;
 	/* There is no node, and no call waits for its answer. */
 	CHECK_EQ(ask(), -ENETDOWN);
 	/* The name of the node is free. */
