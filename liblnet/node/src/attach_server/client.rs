@@ -25,7 +25,7 @@ use std::time::Duration;
 /// The time that a program has for its hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 /// The most words for records of one ring.
-const MAX_RING: u64 = 1 << 20;
+const MAX_RING: usize = 1 << 20;
 /// The number of operations after which the thread looks at the socket, and after which it lets the program have the room.
 const BATCH: u32 = 64;
 /// The number of looks at an empty ring before the thread sleeps, and of those after which it lets other threads run.
@@ -268,7 +268,7 @@ fn read_hello(stream: &UnixStream, reader: &mut Reader) -> Result<Program, Strin
         return Err(format!("it has version {version} of the attachment, this node {VERSION}"));
     }
     let capacity = |words: u64| {
-        let words = usize::try_from(words.min(MAX_RING)).ok()?;
+        let words = usize::try_from(words).ok().filter(|words| *words <= MAX_RING)?;
         size_in_words(words).map(|_| words)
     };
     match (capacity(operations), capacity(reports)) {
