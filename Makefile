@@ -116,7 +116,7 @@ demo:
 		PACKAGES="lnet lnetctl lnetd ptlrpc m0net" show-demo
 
 .PHONY: show-demo
-show-demo: $(addprefix $(C_PROGRAMS)/,demo failover kv_server kv_client m0_ping)
+show-demo: $(addprefix $(C_PROGRAMS)/,demo failover kv_server kv_client m0_ping sharing)
 	@scripts/demo $(C_PROGRAMS)/demo $(RELEASE)/lnetctl
 	@echo
 	@scripts/demo-failover $(C_PROGRAMS)/failover $(RELEASE)/lnetctl
@@ -124,6 +124,8 @@ show-demo: $(addprefix $(C_PROGRAMS)/,demo failover kv_server kv_client m0_ping)
 	@scripts/demo-rpc $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(RELEASE)/lnetctl
 	@echo
 	@scripts/demo-motr $(C_PROGRAMS)/m0_ping $(RELEASE)/lnetctl
+	@echo
+	@scripts/demo-sharing $(C_PROGRAMS)/sharing $(RELEASE)/lnetctl
 
 test:
 	@scripts/setup test
