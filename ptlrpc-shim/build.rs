@@ -13,6 +13,7 @@ mod linking;
 
 fn main() {
     println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
+    println!("cargo::rerun-if-changed=../liblnet/abi/linking.rs");
     linking::name_library("libptlrpc.so.1");
     linking::need_liblnet();
     for export in

@@ -15,6 +15,7 @@ use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=../../liblnet/abi/exported.rs");
+    println!("cargo::rerun-if-changed=../../liblnet/abi/linking.rs");
     linking::name_library("libm0net.so.1");
     linking::need_liblnet();
     for export in exported::exported().filter(|export| export.name.starts_with("LNet")) {

@@ -39,7 +39,6 @@ pub fn need_liblnet() {
     {
         return;
     }
-    println!("cargo::rerun-if-changed=../liblnet/abi/linking.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     match make_stand_in(&out) {
         Ok(library) => {
