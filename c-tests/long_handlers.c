@@ -94,6 +94,9 @@ int main(void)
 	say(second.go);
 	hear(second.said);
 	hear(first.said);
+	/* A node of another process sends the ACK when it has told the program of the PUT, and does not wait for the handler. */
+	if (attached())
+		record_wait(&of_second, 1);
 	CHECK_STR(record_kinds(&of_second), "P.");
 	say(first.go);
 	say(second.go);
