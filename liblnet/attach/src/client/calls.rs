@@ -8,6 +8,8 @@ use lnet_core::event::{EventHandler, EventQueue, in_handler};
 use lnet_core::topology::Distance;
 use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdSpec, MeHandle, Target};
 use lnet_wire::{MAX_PORTALS, Nid, ProcessId};
+use rustix::event::Timespec;
+use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -16,6 +18,8 @@ use std::time::{Duration, Instant};
 /// The time that PUTs and GETs have to leave when the program ends the attachment, and the interval of looking whether they have.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
+/// The time that the node has to end what the program has on it.
+const LEAVE_TIMEOUT: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 /// The low bits of the cookies of queues, and the distance of two: as in a node of this process.
 const QUEUE: u64 = 3;
 const NEXT_COOKIE: u64 = 4;
@@ -233,8 +237,8 @@ impl AttachedNode {
         }
     }
 
-    /// Ends the attachment: the MEs, MDs and queues are gone, without events; waits for handlers that are running. PUTs and GETs have two
-    /// seconds to leave. A second call has no effect.
+    /// Ends the attachment: the MEs, MDs and queues are gone, without events, and the PID is free; waits for handlers that are running.
+    /// PUTs and GETs have two seconds to leave. A second call has no effect.
     pub fn shutdown(&self) {
         let begun = Instant::now();
         while self.unsent.load(Ordering::SeqCst) > 0
@@ -244,7 +248,9 @@ impl AttachedNode {
             thread::sleep(POLL_INTERVAL);
         }
         self.is_ending.store(true, Ordering::SeqCst);
-        _ = self.stream.shutdown(std::net::Shutdown::Both);
+        _ = self.stream.shutdown(Shutdown::Write);
+        self.wait_for_end(&LEAVE_TIMEOUT);
+        _ = self.stream.shutdown(Shutdown::Both);
         self.wake_owner();
         self.threads.join();
         self.wait_for_handlers();

@@ -9,7 +9,7 @@ use lnd_common::sync::{lock, try_lock};
 use lnet_core::event::{EventQueue, HandlerState, in_handler};
 use lnet_core::lnd::Progress;
 use lnet_core::{EqHandle, Errno, Polled};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
@@ -75,6 +75,12 @@ impl AttachedNode {
             _ = rustix::io::read(&self.wake_program, &mut [0; 8]);
         }
         fds[1].revents().is_empty()
+    }
+
+    /// Waits until the node has closed the connection.
+    pub(super) fn wait_for_end(&self, timeout: &Timespec) {
+        let mut fds = [PollFd::new(&self.stream, PollFlags::RDHUP)];
+        while poll(&mut fds, Some(timeout)) == Err(rustix::io::Errno::INTR) {}
     }
 
     /// Ends the attachment, whose node is gone: whatever waits ends with [`Errno::NetworkDown`].

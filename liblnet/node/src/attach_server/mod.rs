@@ -181,7 +181,7 @@ impl AttachServer {
 
     /// Whether a program is attached.
     pub fn has_programs(&self) -> bool {
-        lock(&self.shared.clients).values().any(|client| !client.has_ended)
+        !self.shared.pids.are_unused()
     }
 
     /// Ends all attachments, and admits no more programs: their calls fail with `-ENETDOWN` from now on. Their MEs and MDs are gone when

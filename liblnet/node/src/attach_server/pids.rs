@@ -26,6 +26,11 @@ impl Pids {
     pub(super) fn release(&self, pid: Pid) {
         lock(&self.0).remove(&pid.0);
     }
+
+    /// Whether no program has one.
+    pub(super) fn are_unused(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
 }
 
 #[cfg(test)]
