@@ -29,7 +29,8 @@ impl<W: Words> Consumer<W> {
                 return Ok(None);
             }
         }
-        let first = self.memory.record(self.next).load(Ordering::Relaxed);
+        let records = self.memory.records();
+        let first = records.word(self.next).load(Ordering::Relaxed);
         // The two halves.
         let (kind, bytes) = ((first >> 32) as u32, first as u32);
         let (len, words) = (bytes as usize, self.head - self.next);
@@ -38,7 +39,7 @@ impl<W: Words> Consumer<W> {
         }
         body.clear();
         for number in self.next + 1..self.next + words_of(len) {
-            body.extend_from_slice(&self.memory.record(number).load(Ordering::Relaxed).to_ne_bytes());
+            body.extend_from_slice(&records.word(number).load(Ordering::Relaxed).to_ne_bytes());
         }
         body.truncate(len);
         self.next += words_of(len);

@@ -1,4 +1,4 @@
-//! A ring of records in memory that two processes share: one writes ([`Producer`]), the other reads ([`Consumer`]).
+//! A ring of records in memory that two processes share: one writes ([`Producer`]), the other reads ([`Consumer`]). [`Fill`] tells how full it is.
 //!
 //! # Layout
 //!
@@ -40,9 +40,11 @@
 //! record that is longer than what was published, is [`Corrupt`]. A word is loaded once; what is checked is the copy.
 
 mod consumer;
+mod fill;
 mod producer;
 
 pub use consumer::Consumer;
+pub use fill::Fill;
 pub use producer::{Producer, PushError};
 
 use crate::sync::atomic::{AtomicU64, Ordering, fence};
@@ -125,10 +127,9 @@ impl<W: Words> Memory<W> {
         }
     }
 
-    /// The word of the stream of records with this number.
-    fn record(&self, number: u64) -> &AtomicU64 {
-        // Below the capacity, which fits.
-        &self.words[PREFIX + (number & (self.capacity - 1)) as usize]
+    /// The words of the records.
+    fn records(&self) -> Records<'_> {
+        Records { words: &self.words, capacity: self.capacity }
     }
 
     fn load_acquire(&self, word: usize) -> u64 {
@@ -156,6 +157,21 @@ impl<W: Words> Memory<W> {
         let sleeps =
             self.words[word].load(Ordering::Relaxed) == 1 && self.words[word].swap(0, Ordering::AcqRel) == 1;
         if sleeps { Wake::Needed } else { Wake::NotNeeded }
+    }
+}
+
+/// The words of the records, found once for all words of a record.
+#[derive(Clone, Copy)]
+struct Records<'a> {
+    words: &'a [AtomicU64],
+    capacity: u64,
+}
+
+impl<'a> Records<'a> {
+    /// The word of the stream of records with this number.
+    fn word(self, number: u64) -> &'a AtomicU64 {
+        // Below the capacity, which fits.
+        &self.words[PREFIX + (number & (self.capacity - 1)) as usize]
     }
 }
 

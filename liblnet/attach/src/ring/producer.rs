@@ -48,11 +48,12 @@ impl<W: Words> Producer<W> {
             }
         }
         let first = u64::from(kind) << 32 | body.len() as u64;
-        self.memory.record(self.next).store(first, Ordering::Relaxed);
+        let records = self.memory.records();
+        records.word(self.next).store(first, Ordering::Relaxed);
         for (number, bytes) in (self.next + 1..).zip(body.chunks(8)) {
             let mut word = [0; 8];
             word[..bytes.len()].copy_from_slice(bytes);
-            self.memory.record(number).store(u64::from_ne_bytes(word), Ordering::Relaxed);
+            records.word(number).store(u64::from_ne_bytes(word), Ordering::Relaxed);
         }
         self.next += needed;
         Ok(())
@@ -79,11 +80,6 @@ impl<W: Words> Producer<W> {
     /// Ends what [`Producer::begin_wait`] has begun.
     pub fn end_wait(&self) {
         self.memory.end_sleep(PRODUCER_WAITS);
-    }
-
-    /// The part of the ring that is in use, in bytes, as far as is known.
-    pub const fn in_use(&self) -> u64 {
-        (self.next - self.tail) * 8
     }
 
     const fn room(&self) -> u64 {

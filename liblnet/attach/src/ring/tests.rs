@@ -156,6 +156,26 @@ fn impossible_positions_and_lengths_are_told_from_an_empty_ring() {
 }
 
 #[test]
+fn the_fill_is_what_was_published_and_not_released_whatever_the_sides_write() {
+    let (memory, mut producer, mut consumer) = ring(CAPACITY);
+    let fill = Fill::new(memory.clone()).unwrap();
+    producer.push(1, &[0; 12]).unwrap();
+    assert_eq!((fill.in_use(), fill.capacity()), (0, CAPACITY as u64 * 8));
+    _ = producer.publish();
+    consumer.pop(&mut Vec::new()).unwrap();
+    assert_eq!(fill.in_use(), words_of(12) * 8);
+    _ = consumer.release();
+    assert_eq!(fill.in_use(), 0);
+    for (head, tail, expected) in
+        [(0, 1, CAPACITY as u64 * 8), (u64::MAX, 0, CAPACITY as u64 * 8), (9, 7, 16)]
+    {
+        memory[HEAD].store(head, Ordering::Relaxed);
+        memory[TAIL].store(tail, Ordering::Relaxed);
+        assert_eq!(fill.in_use(), expected, "{head} {tail}");
+    }
+}
+
+#[test]
 fn who_sleeps_is_woken_once() {
     let (_, mut producer, mut consumer) = ring(CAPACITY);
     let mut body = Vec::new();

@@ -11,6 +11,7 @@ mod lnd_numbers;
 mod local_ni;
 mod peer;
 mod policy;
+mod program;
 mod route;
 mod stats;
 
@@ -27,6 +28,7 @@ pub use peer::{
     PingResponse, SetPeerState,
 };
 pub use policy::{AddUdsp, AppliedUdsp, DelSameUdsp, GivenByUdsp, Udsp, UdspAction, UdspPartner};
+pub use program::{AttachedProgram, AttachedPrograms, PayloadWays, ProgramCounts, RingFill};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
 pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};
 
@@ -95,6 +97,8 @@ impl From<RequestError> for Errno {
 pub enum Request {
     /// The identity of the node: version, name, process. No IOCTL has this. [`Reply::Node`].
     GetNode,
+    /// The programs that are attached to the node. No IOCTL has this. [`Reply::Programs`].
+    GetPrograms,
     /// (50) The node's `index`th NID, from 0; [`Errno::NotFound`] past the end. [`Reply::Id`].
     GetNi(u32),
     /// (51) Make messages to or from a NID (`None`: any) fail: this number of them, 0 to stop, `u32::MAX` for all.
@@ -191,6 +195,7 @@ impl Request {
         matches!(
             self,
             Self::GetNode
+                | Self::GetPrograms
                 | Self::GetNi(_)
                 | Self::LnetDist(_)
                 | Self::GetRoute(_)
@@ -266,6 +271,8 @@ macro_rules! replies {
 replies! {
     /// The identity of the node.
     Node(NodeInfo),
+    /// The programs that are attached to the node.
+    Programs(AttachedPrograms),
     /// One of the node's NIDs with its process id.
     Id(ProcessId),
     /// One NID.

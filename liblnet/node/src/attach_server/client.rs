@@ -1,25 +1,26 @@
 //! One program: its hello, and the loop that reads its operations.
 
+use super::Shared;
 use super::operations::Carrier;
 use super::reports::Reports;
-use super::{Shared, wake};
+use super::rings::RingMemory;
+use super::status::{Identity, Status};
+use super::wake::wake;
 use lnet_attach::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
 use lnet_attach::record::{Message, Operation};
-use lnet_attach::ring::{Consumer, Producer, Wake, size_in_words};
+use lnet_attach::ring::{Consumer, Fill, Producer, Wake, size_in_words};
 use lnet_core::Errno;
 use lnet_dlc::peer_cred::PeerCred;
 use lnet_log::LogClass;
 use lnet_os::descriptor::new_eventfd;
-use lnet_os::shared_memory::SharedMemory;
 use lnet_wire::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
-use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The time that a program has for its hello.
@@ -37,7 +38,7 @@ pub(super) struct Client<'a> {
     carrier: Carrier<'a>,
     stream: UnixStream,
     reader: Reader,
-    operations: Consumer<SharedMemory>,
+    operations: Consumer<RingMemory>,
     room: OwnedFd,
     wake: &'a Arc<OwnedFd>,
     /// Becomes readable when the process ends, where the system permits it: a child of `fork` keeps the socket open.
@@ -54,6 +55,18 @@ enum End {
     Violation(String),
 }
 
+/// What the thread of a program has from the server.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    /// The number of the program.
+    pub(super) id: u64,
+    /// Wakes the thread.
+    pub(super) wake: &'a Arc<OwnedFd>,
+    /// Set when the program is admitted.
+    pub(super) status: &'a OnceLock<Status>,
+}
+
 /// What a program has said of itself.
 struct Program {
     name: String,
@@ -64,13 +77,8 @@ struct Program {
 
 impl<'a> Client<'a> {
     /// Serves a program until the end of its attachment.
-    pub(super) fn run(
-        shared: &'a Arc<Shared>,
-        id: u64,
-        stream: UnixStream,
-        cred: Option<PeerCred>,
-        wake: &'a Arc<OwnedFd>,
-    ) {
+    pub(super) fn run(place: Place<'a>, stream: UnixStream, cred: Option<PeerCred>) {
+        let shared = place.shared;
         let user = cred.map_or_else(|| "unknown user".to_owned(), |cred| format!("uid {}", cred.user));
         let process = cred.and_then(|cred| cred.process);
         let mut reader = Reader::default();
@@ -82,8 +90,7 @@ impl<'a> Client<'a> {
             Some(process) => format!("{} ({}, {user})", program.name, process.as_raw_nonzero()),
             None => format!("{} ({user})", program.name),
         };
-        let number = process.map(|process| process.as_raw_nonzero().get().unsigned_abs());
-        let mut client = match Self::admit(shared, id, stream, reader, &program, number, wake) {
+        let mut client = match Self::admit(place, stream, reader, program, cred) {
             Ok(client) => client,
             Err((stream, errno)) => return refuse(shared, &stream, &named, errno.text()),
         };
@@ -105,26 +112,29 @@ impl<'a> Client<'a> {
     }
 
     fn admit(
-        shared: &'a Arc<Shared>,
-        id: u64,
+        place: Place<'a>,
         stream: UnixStream,
         reader: Reader,
-        program: &Program,
-        process: Option<u32>,
-        wake: &'a Arc<OwnedFd>,
+        program: Program,
+        cred: Option<PeerCred>,
     ) -> Result<Self, (UnixStream, Errno)> {
+        let Place { shared, id, wake, status } = place;
+        let process = cred.and_then(|cred| cred.process);
+        let process = process.map(|process| process.as_raw_nonzero().get().unsigned_abs());
         let made = || -> Result<_, Errno> {
-            let operations = new_ring(c"lnet-operations", program.operations)?;
-            let reports = new_ring(c"lnet-reports", program.reports)?;
+            let operations = RingMemory::new(c"lnet-operations", program.operations)?;
+            let reports = RingMemory::new(c"lnet-reports", program.reports)?;
             let copy = |fd: &OwnedFd| fd.try_clone();
             let [wake_program, room] = [new_eventfd()?, new_eventfd()?];
             let descriptors = Descriptors {
-                operations: operations.file().try_clone_to_owned()?,
-                reports: reports.file().try_clone_to_owned()?,
+                operations: operations.file()?,
+                reports: reports.file()?,
                 wake_node: copy(wake)?,
                 wake_program: copy(&wake_program)?,
                 room: copy(&room)?,
             };
+            let fill = |memory: &RingMemory| Fill::new(memory.clone()).map_err(|_| Errno::Invalid);
+            let fills = [fill(&operations)?, fill(&reports)?];
             let operations = Consumer::new(operations).map_err(|_| Errno::Invalid)?;
             let reports = Producer::new(reports).map_err(|_| Errno::Invalid)?;
             let max_unread = shared.config.max_unread;
@@ -132,13 +142,16 @@ impl<'a> Client<'a> {
             let pid = shared.pids.assign(program.pid, process);
             let carrier = Carrier::new(shared, id, pid, reports);
             let carrier = carrier.inspect_err(|_| shared.pids.release(pid))?;
-            Ok((carrier, operations, room, descriptors, pid))
+            Ok((carrier, operations, room, descriptors, fills))
         };
-        let (carrier, operations, room, descriptors, pid) = match made() {
+        let (carrier, operations, room, descriptors, fills) = match made() {
             Ok(made) => made,
             Err(errno) => return Err((stream, errno)),
         };
-        let welcome = ToProgram::Welcome { pid, node: shared.node.name().to_string() };
+        let identity = Identity { name: program.name, process, user: cred.map(|cred| cred.user) };
+        // Before the program knows that it is admitted.
+        _ = status.set(carrier.status(identity, fills));
+        let welcome = ToProgram::Welcome { pid: carrier.pid, node: shared.node.name().to_string() };
         let client = Self { carrier, stream, reader, operations, room, wake, process: None };
         let welcomed = hello::send(&client.stream, 0, &welcome, &descriptors.all());
         match welcomed.and_then(|()| client.stream.set_nonblocking(true)) {
@@ -193,6 +206,7 @@ impl<'a> Client<'a> {
             worked += 1;
         }
         if worked > 0 && self.operations.release() == Wake::Needed {
+            self.carrier.counts.room_wakeups.increment();
             wake(&self.room);
         }
         Ok(worked)
@@ -245,6 +259,7 @@ impl<'a> Client<'a> {
         // An error, such as EINTR, is as good as an event.
         _ = poll(&mut fds, timeout);
         if !fds[0].revents().is_empty() {
+            self.carrier.counts.wakeups.increment();
             _ = rustix::io::read(self.wake, &mut [0; 8]);
         }
     }
@@ -252,6 +267,7 @@ impl<'a> Client<'a> {
 
 /// Tells a program that it is not admitted.
 pub(super) fn refuse(shared: &Shared, stream: &UnixStream, program: &str, why: &str) {
+    shared.refused.fetch_add(1, Ordering::Relaxed);
     shared.log(LogClass::AttachRefused, program, format_args!("{program}: not attached ({why})"));
     // It may have gone.
     _ = hello::send(stream, 0, &ToProgram::Refused { errno: Errno::NetworkDown, why: why.to_owned() }, &[]);
@@ -279,13 +295,22 @@ fn read_hello(stream: &UnixStream, reader: &mut Reader) -> Result<Program, Strin
     }
 }
 
-/// The name of a program for the log: what it says may be anything.
+/// The name of a program for the log, and between quotes in YAML: what it says may be anything.
 fn printable(name: &str) -> String {
     const MAX: usize = 32;
-    name.chars().filter(|char| char.is_ascii_graphic()).take(MAX).collect()
+    name.chars().filter(|char| char.is_ascii_graphic() && !['"', '\\'].contains(char)).take(MAX).collect()
 }
 
-fn new_ring(name: &CStr, capacity: usize) -> Result<SharedMemory, Errno> {
-    let words = size_in_words(capacity).ok_or(Errno::Invalid)?;
-    SharedMemory::create(name, words * size_of::<u64>()).map_err(|_| Errno::NoMemory)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_program_cannot_end_a_line_or_a_quoted_text() {
+        for (name, expected) in
+            [("m0d", "m0d"), ("a\nLNet: b\"\\\u{1b}[0m", "aLNet:b[0m"), (&"x".repeat(99), &"x".repeat(32))]
+        {
+            assert_eq!(printable(name), expected, "{name:?}");
+        }
+    }
 }

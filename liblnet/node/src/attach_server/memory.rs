@@ -1,8 +1,8 @@
 //! The memory of a program: what it has registered, and its MDs' pieces of that.
 
-use super::lock;
 use super::operations::number_of_current;
 use super::reports::Reports;
+use lnd_common::sync::lock;
 use lnet_attach::record::{Piece, ProgramMemory, Report};
 use lnet_core::memory::{ClientMemory, MemRange, ReplyMemory, ThenReply};
 use lnet_core::{Errno, MdHandle, MdMemory};
@@ -178,6 +178,12 @@ impl Fetches {
         stop_point::reach("node: data for a GET wanted");
         let current = number_of_current(self.client);
         self.reports.push(current, &Report::Fetch { request: number, md, offset, len });
+    }
+
+    /// The number of GETs that wait for data.
+    pub(super) fn waiting(&self) -> u32 {
+        let waiting = lock(&self.waiting).as_ref().map_or(0, HashMap::len);
+        u32::try_from(waiting).unwrap_or(u32::MAX)
     }
 
     /// Takes the GET that waits for the data with this number.

@@ -6,7 +6,8 @@
 //! - `client` is one program: its hello, and the loop of its thread.
 //! - `operations` carries out what it asks for; `objects` has the MEs and MDs that it owns.
 //! - `pids` has the PIDs of the programs.
-//! - `memory` is what it has registered; `reports` is what it is told.
+//! - `memory` is what it has registered; `reports` is what it is told; `rings` has the memory of the rings.
+//! - `status` is what the node shows of it.
 
 mod client;
 mod memory;
@@ -14,15 +15,20 @@ mod objects;
 mod operations;
 mod pids;
 mod reports;
+mod rings;
+mod status;
+mod wake;
 
 pub use crate::named_socket::SocketAccess;
 
 use crate::clock::MonotonicClock;
 use crate::named_socket::NamedSocket;
 use crate::node::Node;
-use client::Client;
+use client::{Client, Place};
+use lnd_common::sync::lock;
 use lnet_core::Clock;
 use lnet_dlc::peer_cred::PeerCred;
+use lnet_dlc::request::AttachedPrograms;
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_log::{LogClass, RateLimitedLog};
 use lnet_os::descriptor::{accept_unix, new_eventfd};
@@ -30,14 +36,16 @@ use lnet_os::thread::JoinHandle;
 use nix::unistd::Group;
 use pids::Pids;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use status::Status;
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
+use wake::wake;
 
 /// The limits for programs, and who is admitted.
 #[derive(Clone, Debug)]
@@ -143,6 +151,8 @@ struct Shared {
     clients: Mutex<BTreeMap<u64, Running>>,
     next: AtomicU64,
     pids: Pids,
+    /// Attachments that were refused.
+    refused: AtomicU64,
     /// The portals that a program has made lazy, each with these programs.
     lazy_portals: Mutex<BTreeMap<u32, Vec<u64>>>,
 }
@@ -152,6 +162,8 @@ struct Shared {
 struct Running {
     /// Wakes the thread.
     wake: Arc<OwnedFd>,
+    /// Set when the program is admitted.
+    status: Arc<OnceLock<Status>>,
     thread: Option<JoinHandle<()>>,
     has_ended: bool,
 }
@@ -171,6 +183,7 @@ impl AttachServer {
             clients: Mutex::default(),
             next: AtomicU64::new(1),
             pids: Pids::default(),
+            refused: AtomicU64::new(0),
             lazy_portals: Mutex::default(),
         });
         let builder = thread::Builder::new().name("lnet_attach".to_owned()).stack_size(STACK);
@@ -182,6 +195,20 @@ impl AttachServer {
     /// Whether a program is attached.
     pub fn has_programs(&self) -> bool {
         !self.shared.pids.are_unused()
+    }
+
+    /// The programs that are attached, and the number of those that were refused.
+    pub fn programs(&self) -> AttachedPrograms {
+        let now = self.shared.clock.now();
+        let clients = lock(&self.shared.clients);
+        let attached = clients.values().filter(|client| !client.has_ended);
+        let statuses: Vec<Arc<OnceLock<Status>>> = attached.map(|its| Arc::clone(&its.status)).collect();
+        drop(clients);
+        let programs = statuses.iter().filter_map(|status| status.get()).map(|status| status.show(now));
+        AttachedPrograms {
+            programs: programs.collect(),
+            refused: self.shared.refused.load(Ordering::Relaxed),
+        }
     }
 
     /// Ends all attachments, and admits no more programs: their calls fail with `-ENETDOWN` from now on. Their MEs and MDs are gone when
@@ -251,22 +278,27 @@ impl Shared {
         }
         let started = new_eventfd().and_then(|wake| {
             let wake = Arc::new(wake);
-            let (shared, own_wake) = (Arc::clone(self), Arc::clone(&wake));
+            let status = Arc::new(OnceLock::new());
+            let (shared, own_wake, own_status) = (Arc::clone(self), Arc::clone(&wake), Arc::clone(&status));
             let builder = thread::Builder::new().name(format!("lnet_attach_{id:02}")).stack_size(STACK);
             let thread = lnet_os::thread::spawn(builder, move || {
-                Client::run(&shared, id, stream, cred, &own_wake);
+                let place = Place { shared: &shared, id, wake: &own_wake, status: &own_status };
+                Client::run(place, stream, cred);
                 shared.note_end(id);
             })?;
-            Ok(Running { wake, thread: Some(thread), has_ended: false })
+            Ok(Running { wake, status, thread: Some(thread), has_ended: false })
         });
         match started {
             // The thread does not access the table before this function releases the lock.
             Ok(running) => _ = clients.insert(id, running),
-            Err(error) => self.log(
-                LogClass::AttachRefused,
-                &user,
-                format_args!("program of {user} not attached (no thread for it: {error})"),
-            ),
+            Err(error) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                self.log(
+                    LogClass::AttachRefused,
+                    &user,
+                    format_args!("program of {user} not attached (no thread for it: {error})"),
+                );
+            }
         }
     }
 
@@ -313,16 +345,6 @@ impl Shared {
         };
         all.extract_if(.., is_meant).map(|(portal, _)| portal).collect()
     }
-}
-
-/// Makes an eventfd readable.
-fn wake(eventfd: &OwnedFd) {
-    // A counter that is full wakes as well.
-    _ = rustix::io::write(eventfd, &1_u64.to_ne_bytes());
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The MEs and MDs that a program owns: it can use no others, and they end with it.
 
-use super::lock;
+use lnd_common::sync::lock;
 use lnet_core::{Errno, MdHandle, MeHandle};
+use lnet_dlc::request::PayloadWays;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -18,6 +19,17 @@ struct Inner {
     mes: HashMap<MeHandle, bool>,
     /// The ME that ends with each.
     mds: HashMap<MdHandle, Option<MeHandle>>,
+    /// All MDs that there have been.
+    made: PayloadWays,
+}
+
+/// Numbers of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ObjectCounts {
+    pub(super) mes: u32,
+    pub(super) mds: u32,
+    /// All MDs that there have been.
+    pub(super) made: PayloadWays,
 }
 
 impl Objects {
@@ -36,8 +48,12 @@ impl Objects {
     }
 
     /// Adds an MD, before its first event.
-    pub(super) fn add_md(&self, md: MdHandle, attached: Option<MeHandle>) {
+    pub(super) fn add_md(&self, md: MdHandle, attached: Option<MeHandle>, is_in_place: bool) {
         let mut inner = lock(&self.inner);
+        match is_in_place {
+            true => inner.made.in_place += 1,
+            false => inner.made.copied += 1,
+        }
         let ends = attached.filter(|me| inner.mes.get(me) == Some(&true));
         inner.mds.insert(md, ends);
     }
@@ -64,6 +80,12 @@ impl Objects {
         }
     }
 
+    pub(super) fn counts(&self) -> ObjectCounts {
+        let inner = lock(&self.inner);
+        let count = |len| u32::try_from(len).unwrap_or(u32::MAX);
+        ObjectCounts { mes: count(inner.mes.len()), mds: count(inner.mds.len()), made: inner.made }
+    }
+
     /// All MEs and MDs.
     pub(super) fn all(&self) -> (Vec<MeHandle>, Vec<MdHandle>) {
         let inner = lock(&self.inner);
@@ -82,13 +104,15 @@ mod tests {
         let (one, other) = (MdHandle::from_cookie(3), MdHandle::from_cookie(4));
         objects.add_me(kept, false);
         objects.add_me(ending, true);
-        objects.add_md(one, Some(kept));
+        objects.add_md(one, Some(kept), true);
         assert_eq!(objects.check_room(), Ok(()));
-        objects.add_md(other, Some(ending));
+        objects.add_md(other, Some(ending), false);
         assert_eq!(objects.check_room(), Err(Errno::NoMemory));
         objects.md_ended(one);
         objects.md_ended(other);
         assert_eq!((objects.check_me(kept), objects.check_me(ending)), (Ok(()), Err(Errno::NotFound)));
         assert_eq!(objects.check_md(one), Err(Errno::NotFound));
+        let made = PayloadWays { in_place: 1, copied: 1 };
+        assert_eq!(objects.counts(), ObjectCounts { mes: 1, mds: 0, made });
     }
 }

@@ -4,9 +4,13 @@ use super::Shared;
 use super::memory::{Fetches, Registrations};
 use super::objects::Objects;
 use super::reports::Reports;
+use super::rings::RingMemory;
+use super::status::{Counts, Identity, Status};
 use crate::peer_description::describe_peer;
 use lnet_attach::record::{Answer, Descriptor, MatchEntry, Operation, Report};
-use lnet_core::{DiscoveryMode, EqHandle, Errno, Event, MdSpec, MeHandle};
+use lnet_attach::ring::Fill;
+use lnet_core::memory::ClientMemory;
+use lnet_core::{Clock, DiscoveryMode, EqHandle, Errno, Event, MdSpec, MeHandle};
 use lnet_os::stop_point;
 use lnet_wire::{MAX_PORTALS, Pid};
 use std::cell::Cell;
@@ -27,13 +31,14 @@ pub(super) fn number_of_current(client: u64) -> u64 {
 pub(super) struct Carrier<'a> {
     pub(super) shared: &'a Shared,
     pub(super) id: u64,
-    pid: Pid,
+    pub(super) pid: Pid,
     /// The queue of all its MDs.
     eq: EqHandle,
     pub(super) reports: Arc<Reports>,
     objects: Arc<Objects>,
     fetches: Arc<Fetches>,
-    pub(super) registrations: Registrations,
+    registrations: Registrations,
+    pub(super) counts: Arc<Counts>,
 }
 
 impl<'a> Carrier<'a> {
@@ -49,8 +54,24 @@ impl<'a> Carrier<'a> {
         };
         let eq = shared.node.core().data_path().eq_alloc(0, Some(Box::new(handler)))?;
         let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id, pid));
-        let registrations = Registrations::default();
-        Ok(Self { shared, id, pid, eq, reports, objects, fetches, registrations })
+        let (registrations, counts) = (Registrations::default(), Arc::default());
+        Ok(Self { shared, id, pid, eq, reports, objects, fetches, registrations, counts })
+    }
+
+    /// What the node shows of the program. `fills` are those of the rings of operations and reports.
+    pub(super) fn status(&self, identity: Identity, fills: [Fill<RingMemory>; 2]) -> Status {
+        let [operations, reports] = fills;
+        Status {
+            identity,
+            pid: self.pid,
+            since: self.shared.clock.now(),
+            operations,
+            reports,
+            counts: Arc::clone(&self.counts),
+            told: Arc::clone(&self.reports),
+            objects: Arc::clone(&self.objects),
+            fetches: Arc::clone(&self.fetches),
+        }
     }
 
     /// Carries out an operation, and tells the program its result.
@@ -64,6 +85,7 @@ impl<'a> Carrier<'a> {
         let result = self.outcome(number, operation);
         CURRENT.set(None);
         stop_point::reach("node: operation carried out");
+        self.counts.note_operation(&result);
         match (number, md, result) {
             (0, Some(_), Ok(_)) => {}
             (0, Some(md), Err(errno)) => self.reports.push(0, &Report::Refused { md, errno }),
@@ -105,8 +127,9 @@ impl<'a> Carrier<'a> {
                     Some(near) => memory.with_near(near),
                     None => memory,
                 };
+                let is_in_place = client.is_in_place();
                 let md = data_path.md_bind_for(self.spec(spec), memory, unlink, client)?;
-                self.objects.add_md(md, None);
+                self.objects.add_md(md, None, is_in_place);
                 self.reports.push(number, &Report::Made { md });
                 Answer::Nothing
             }
@@ -131,6 +154,7 @@ impl<'a> Carrier<'a> {
             }
             Operation::Deregister { registration } => {
                 self.registrations.deregister(registration)?;
+                self.counts.registered.set(self.registrations.bytes());
                 Answer::Nothing
             }
             Operation::Fetched { request, data } => {
@@ -188,7 +212,7 @@ impl<'a> Carrier<'a> {
         let its = Arc::clone(&client);
         let mut announce = |md: lnet_core::MdHandle| {
             _ = its.handle.set(md);
-            self.objects.add_md(md, Some(me));
+            self.objects.add_md(md, Some(me), its.is_in_place());
             self.reports.push(number, &Report::Made { md });
         };
         let data_path = self.shared.node.core().data_path();
@@ -221,6 +245,8 @@ impl<'a> Carrier<'a> {
             Ok([file]) => self.registrations.register(registration, file, max),
             Err(_) => Err(Errno::Invalid),
         };
+        self.counts.registered.set(self.registrations.bytes());
+        self.counts.note_operation(&registered);
         self.reports.push(number, &Report::Done { result: registered.map(|()| Answer::Nothing) });
     }
 

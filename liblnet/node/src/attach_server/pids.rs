@@ -1,6 +1,6 @@
 //! The PIDs of the programs on a node: no two have the same.
 
-use super::lock;
+use lnd_common::sync::lock;
 use lnet_wire::Pid;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_first_to_ask_gets_a_pid_and_others_get_free_ones() {
         let pids = Pids::default();
-        let mut assign = |wanted, process| pids.assign(Pid(wanted), process).0;
+        let assign = |wanted, process| pids.assign(Pid(wanted), process).0;
         assert_eq!(assign(Pid::LUSTRE.0, Some(700)), Pid::LUSTRE.0);
         assert_eq!(assign(Pid::LUSTRE.0, Some(700)), 700);
         assert_eq!(assign(Pid::LUSTRE.0, Some(700)), 1);

@@ -1,9 +1,10 @@
 //! What a program is told: the ring of reports, and those that wait for room in it.
 
-use super::{lock, wake};
+use super::rings::RingMemory;
+use super::wake::wake;
+use lnd_common::sync::lock;
 use lnet_attach::record::{Message, Report};
 use lnet_attach::ring::{Producer, PushError, Wake};
-use lnet_os::shared_memory::SharedMemory;
 use lnet_os::stop_point;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -21,7 +22,7 @@ pub(super) struct Reports {
 #[derive(Debug)]
 struct State {
     /// `None` when the attachment has ended.
-    producer: Option<Producer<SharedMemory>>,
+    producer: Option<Producer<RingMemory>>,
     /// Reports for which the ring has no room, in order: the kind and the body.
     waiting: VecDeque<(u32, Vec<u8>)>,
     body: Vec<u8>,
@@ -42,7 +43,7 @@ pub(super) struct ReportCounts {
 
 impl Reports {
     pub(super) fn new(
-        producer: Producer<SharedMemory>,
+        producer: Producer<RingMemory>,
         wake_program: OwnedFd,
         wake_node: Arc<OwnedFd>,
         max_unread: usize,
@@ -106,11 +107,6 @@ impl Reports {
 
     pub(super) fn counts(&self) -> ReportCounts {
         lock(&self.state).counts
-    }
-
-    /// The part of the ring that is in use, in bytes.
-    pub(super) fn in_use(&self) -> u64 {
-        lock(&self.state).producer.as_ref().map_or(0, Producer::in_use)
     }
 
     /// Pushes what waits until there is no more room; the program wakes the node when there is.

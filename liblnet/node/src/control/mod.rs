@@ -15,7 +15,7 @@ use crate::node::Node;
 use lnet_core::health::NiKind;
 use lnet_core::{Errno, Setting};
 use lnet_dlc::ranges::PING_TIMEOUT_MS;
-use lnet_dlc::request::{DistanceResponse, NodeInfo, PingResponse, Tunables};
+use lnet_dlc::request::{AttachedPrograms, DistanceResponse, NodeInfo, PingResponse, Tunables};
 use lnet_dlc::{Backend, Reply, Request, RequestError, request};
 use lnet_settings::ChangeTime;
 use std::time::Duration;
@@ -41,6 +41,8 @@ impl Backend for Node {
                 process: std::process::id(),
                 selftest: None,
             })),
+            // Who runs the node and lets programs attach adds them.
+            Request::GetPrograms => Ok(Reply::Programs(AttachedPrograms::default())),
             Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),
             Request::FailNid(nid, count) => {
                 core.admin().fail_nid(nid, count);
