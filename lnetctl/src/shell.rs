@@ -190,7 +190,7 @@ mod tests {
             ("po", Word::Unknown),
             ("policy", Word::One("udsp".to_owned())),
             ("rout", several(&["route", "routing"])),
-            ("p", several(&["peer", "ping"])),
+            ("p", several(&["peer", "ping", "program"])),
             ("bogus", Word::Unknown),
         ];
         for (word, expected) in table {

@@ -123,6 +123,7 @@ fn sample(second: u64, peers: u64) -> Sample {
             local_timeout_count: 6,
             ..LnetStats::default()
         },
+        program_count: 3,
         nis: nis(second),
         peers: (1..=peers).map(|number| peer(second, number)).collect(),
         peer_count: peers as usize,

@@ -249,6 +249,10 @@ impl Backend for Daemon {
                     let selftest = self.selftest().as_ref().map(Selftest::status);
                     Reply::Node(NodeInfo { selftest, ..info })
                 }
+                Reply::Programs(_) => {
+                    let programs = self.programs().as_ref().map(AttachServer::programs);
+                    Reply::Programs(programs.unwrap_or_default())
+                }
                 reply => reply,
             });
         }

@@ -1,7 +1,7 @@
 //! The daemon as an operator and a client see it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_dlc::request::{AddLocalNi, LndTunables, LocalNi, NiTunables, NodeInfo};
+use lnet_dlc::request::{AddLocalNi, AttachedPrograms, LndTunables, LocalNi, NiTunables, NodeInfo};
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, Reply, Request};
 use lnet_wire::Errno;
@@ -355,4 +355,34 @@ fn with_the_option_a_daemon_takes_part_in_tests_and_says_so() {
     let output = ends(child);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("LNET_SELFTEST_RPC_TIMEOUT=soon"), "{text}");
+}
+
+/// Fails if clients are not told of the programs of the daemon, or if programs can attach that must not.
+#[test]
+fn a_daemon_says_what_became_of_programs_that_want_to_attach() {
+    let programs = |place: &Place| -> AttachedPrograms {
+        let client = place.client(None);
+        let backend: &dyn Backend = &client;
+        backend.ask(Request::GetPrograms).unwrap()
+    };
+    let place = Place::new();
+    let (child, _) = place.start(&["--loopback-only"], |_| {});
+    assert_eq!(programs(&place), AttachedPrograms::default());
+    // A program that leaves without a word.
+    drop(UnixStream::connect(place.path().join("lnetd.attach")).unwrap());
+    while programs(&place).refused == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(programs(&place), AttachedPrograms { programs: Vec::new(), refused: 1 });
+    signal(&child, Signal::TERM);
+    assert!(ends(child).status.success());
+    assert!(!place.path().join("lnetd.attach").exists());
+
+    let (child, _) = place.start(&["--loopback-only"], |command| {
+        command.env("LNET_ATTACH_MODE", "none");
+    });
+    assert!(!place.path().join("lnetd.attach").exists());
+    assert_eq!(programs(&place), AttachedPrograms::default());
+    signal(&child, Signal::TERM);
+    ends(child);
 }

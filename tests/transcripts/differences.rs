@@ -54,8 +54,8 @@ pub const DIFFERENCES: &[Difference] = &[
     row(
         OursTakesMore,
         &["lnetctl bogus", "lnetctl stats bogus"],
-        &["out + fault", "out + top", "out + tunables", "out + rate"],
-        "'top', 'tunables' and 'stats rate' are ours, and 'fault' is of a later release",
+        &["out + fault", "out + program", "out + top", "out + tunables", "out + rate"],
+        "'program', 'top', 'tunables' and 'stats rate' are ours, and 'fault' is of a later release",
     ),
     row(
         OursTakesMore,

@@ -11,6 +11,7 @@ mod number;
 mod others;
 mod peer;
 mod ping;
+mod program;
 mod route;
 mod selection;
 mod set;
@@ -26,6 +27,7 @@ pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
 pub use others::{CptOfNid, Debug, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
+pub use program::{Program, ProgramShow};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
 pub use selection::{Adding, Deleting, NetRules, NidRules, PeerRules, Selection};
 pub use set::{Routing, Set, SettingValue, Value};
@@ -146,6 +148,9 @@ pub enum Command {
     /// Lose or delay messages on purpose, to test what is built on LNet
     #[command(subcommand)]
     Fault(Fault),
+    /// Programs that have no node of their own and are attached to this one
+    #[command(subcommand)]
+    Program(Program),
     /// Watch interfaces and peers, their rates, credits and health
     ///
     /// q ends it; p stops the picture and lets it go on; s changes the order of the peers; the arrow keys, j,

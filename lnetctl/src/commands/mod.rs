@@ -92,6 +92,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::Numa(command) => others::numa(command, cx),
         Command::PeerCredits(command) => peer::credits(command, cx),
         Command::Fault(command) => fault::run(command, cx),
+        Command::Program(command) => others::program(command, cx),
         Command::Help { .. } | Command::Exit | Command::Quit => CommandOutcome::change(ReturnCode::OK),
     }
 }

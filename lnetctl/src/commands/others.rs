@@ -1,9 +1,9 @@
 //! Small commands.
 
 use super::{CommandOutcome, Context, unsupported};
-use crate::cli::{Debug, Global, Lnet, Numa};
+use crate::cli::{Debug, Global, Lnet, Numa, Program};
 use lnet_dlc::ops::global::Setting;
-use lnet_dlc::ops::{global, lnet, recovery, service_id};
+use lnet_dlc::ops::{global, lnet, program, recovery, service_id};
 use lnet_dlc::{Operation, ReturnCode, SeqNo, Value};
 
 pub(super) fn lnet(command: &Lnet, cx: &mut Context<'_>) -> CommandOutcome {
@@ -23,6 +23,10 @@ pub(super) fn global(Global::Show: &Global, cx: &mut Context<'_>) -> CommandOutc
 
 pub(super) fn numa(Numa::Show: &Numa, cx: &mut Context<'_>) -> CommandOutcome {
     CommandOutcome::show(global::show(cx.node, Setting::NumaRange, SeqNo::NONE, &mut cx.report))
+}
+
+pub(super) fn program(Program::Show(show): &Program, cx: &mut Context<'_>) -> CommandOutcome {
+    CommandOutcome::show(program::show(cx.node, show.process, show.verbosity.level(), &mut cx.report))
 }
 
 pub(super) fn debug(command: &Debug, cx: &mut Context<'_>) -> CommandOutcome {

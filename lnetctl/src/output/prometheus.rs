@@ -18,6 +18,8 @@ pub fn exposition(sample: &Sample) -> String {
     let version = of_node.clone().with("version", &sample.node.version);
     page.family("lnet_info", GAUGE, "1, with the version of the library.", [(version, 1)]);
     page.family("lnet_peers", GAUGE, "Known peers.", [(of_node.clone(), sample.peer_count)]);
+    let help = "Programs that are attached to the node.";
+    page.family("lnet_attached_programs", GAUGE, help, [(of_node.clone(), sample.program_count)]);
     node(&mut page, &of_node, &sample.stats);
     nis(&mut page, &of_node, &sample.nis);
     reachability(&mut page, &of_node, sample.other_peers());

@@ -4,10 +4,11 @@
 use lnet_wire::Reachability;
 
 use lnet_dlc::request::{
-    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, ElementStats, Explanation, Fault,
-    FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat, LndTunables, LnetStats, LocalHealth,
-    LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
-    PingResponse, SetBy, SettingState, Tunables, Udsp, UdspAction,
+    AttachedProgram, AttachedPrograms, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep,
+    ElementStats, Explanation, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat,
+    LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, PayloadWays,
+    Peer, PeerHealth, PeerNi, PeerReachability, Ping, PingResponse, ProgramCounts, RingFill, SetBy,
+    SettingState, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request, RequestError};
 use lnet_settings::Value;
@@ -63,6 +64,7 @@ pub(crate) fn one_interface(changes: Changes) -> impl Fn(Request) -> Result<Repl
                 process: 1,
                 selftest: None,
             })),
+            Request::GetPrograms => Some(Reply::Programs(programs())),
             Request::GetLocalNi(index) => {
                 nis().into_iter().nth(index as usize).map(Box::new).map(Reply::LocalNi)
             }
@@ -177,6 +179,49 @@ fn discover(nid: Nid) -> Discovered {
             Discovered::Failed(DiscoveryFailure { step, nid, errno, limit: None })
         }
     }
+}
+
+/// Two programs: one in a container, whose payload is copied, and one that has asked for nothing yet.
+fn programs() -> AttachedPrograms {
+    let ring = RingFill { in_use: 0, bytes: 262_144 };
+    let idle = AttachedProgram {
+        name: "m0_ping".to_owned(),
+        process: Some(4711),
+        user: Some(1000),
+        pid: 4711,
+        seconds: 2,
+        registered_bytes: 0,
+        payload: PayloadWays::default(),
+        operations_ring: ring,
+        reports_ring: ring,
+        counts: ProgramCounts::default(),
+        mes: 0,
+        mds: 0,
+        waiting_gets: 0,
+    };
+    let counts = ProgramCounts {
+        operations: 5120,
+        refused: 2,
+        reports: 10_245,
+        delayed_reports: 7,
+        node_wakeups: 31,
+        program_wakeups: 40,
+    };
+    let busy = AttachedProgram {
+        name: "m0d".to_owned(),
+        process: None,
+        pid: 12345,
+        seconds: 86_400,
+        registered_bytes: 16_777_216,
+        payload: PayloadWays { in_place: 0, copied: 1300 },
+        operations_ring: RingFill { in_use: 1664, ..ring },
+        counts,
+        mes: 3,
+        mds: 2,
+        waiting_gets: 1,
+        ..idle.clone()
+    };
+    AttachedPrograms { programs: vec![busy, idle], refused: 3 }
 }
 
 fn nis() -> Vec<LocalNi> {

@@ -20,6 +20,7 @@ pub mod net;
 pub mod peer;
 pub mod ping;
 pub mod policy;
+pub mod program;
 pub mod recovery;
 pub mod route;
 pub mod routing;

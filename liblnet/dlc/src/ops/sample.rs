@@ -1,6 +1,8 @@
 //! A sample of all counters, for statistics over time and for other output formats.
 
-use crate::request::{Backend, ElementStats, LnetStats, LocalNi, NodeInfo, Peer, PeerNi, Request};
+use crate::request::{
+    AttachedPrograms, Backend, ElementStats, LnetStats, LocalNi, NodeInfo, Peer, PeerNi, Request,
+};
 use lnet_wire::{Errno, NetId, Nid};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,6 +14,8 @@ pub struct Sample {
     pub node: NodeInfo,
     /// The node's counters.
     pub stats: LnetStats,
+    /// The number of programs that are attached to the node.
+    pub program_count: usize,
     /// The interfaces of the node, net by net, the loopback first.
     pub nis: Vec<LocalNi>,
     /// The peers, in the order in which they were added.
@@ -26,6 +30,11 @@ impl Sample {
     pub fn read(backend: &dyn Backend, max_peers: usize) -> Result<Self, Errno> {
         let node = backend.ask(Request::GetNode)?;
         let stats = *backend.ask::<Box<LnetStats>>(Request::GetLnetStats)?;
+        let programs: AttachedPrograms = match backend.ask(Request::GetPrograms) {
+            // A node that does not know the request has none.
+            Err(Errno::NotSupported) => AttachedPrograms::default(),
+            programs => programs?,
+        };
         let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi)?;
         let primaries: Vec<Nid> = backend.ask(Request::GetPeerList)?;
         let mut peers = Vec::with_capacity(primaries.len().min(max_peers));
@@ -38,7 +47,8 @@ impl Sample {
             }
         }
         let nis = nis.into_iter().map(|ni| *ni).collect();
-        Ok(Self { node, stats, nis, peers, peer_count: primaries.len() })
+        let (program_count, peer_count) = (programs.programs.len(), primaries.len());
+        Ok(Self { node, stats, program_count, nis, peers, peer_count })
     }
 
     /// The peers without the node itself, which is its own peer once something was sent to one of its NIDs; its faults are
@@ -230,6 +240,7 @@ mod tests {
         Sample {
             node: NodeInfo { version: "0".into(), name: "n".into(), process, selftest: None },
             stats,
+            program_count: 0,
             nis: Vec::new(),
             peers: peers.iter().map(peer).collect(),
             peer_count: peers.len(),
