@@ -5,7 +5,7 @@
 mod live;
 
 use live::wait_until;
-use lnet_attach::client::{AttachedNode, ClientConfig};
+use lnet_attach::client::{AttachError, AttachedNode, ClientConfig};
 use lnet_attach::hello::{self, Descriptors, Reader, ToNode, ToProgram, VERSION};
 use lnet_attach::record::{Answer, Descriptor, MatchEntry, Message, Operation, Piece, ProgramMemory, Report};
 use lnet_attach::ring::{Consumer, Producer, Wake};
@@ -49,7 +49,7 @@ impl Fixture {
         UnixStream::connect(path).unwrap()
     }
 
-    fn attach(&self) -> Arc<AttachedNode> {
+    fn attach(&self, stream: UnixStream) -> Result<Arc<AttachedNode>, AttachError> {
         let config = ClientConfig {
             pid: Pid(777),
             program: NAME.to_owned(),
@@ -57,7 +57,7 @@ impl Fixture {
             reports: 2 * WORDS,
             spin: Duration::ZERO,
         };
-        AttachedNode::attach(self.connect(), &config).unwrap()
+        AttachedNode::attach(stream, &config)
     }
 
     /// The only program that is attached.
@@ -89,7 +89,7 @@ const ENTRY: MatchEntry = MatchEntry {
 #[test]
 fn a_program_is_shown_with_its_objects_and_its_operations() {
     let fixture = start(|_| ());
-    let node = fixture.attach();
+    let node = fixture.attach(fixture.connect()).unwrap();
     let shown = fixture.program();
     assert_eq!((shown.name.as_str(), shown.process), (NAME, Some(std::process::id())));
     assert_eq!((shown.user, shown.pid), (Some(rustix::process::geteuid().as_raw()), 777));
@@ -148,6 +148,11 @@ fn attachments_that_are_refused_are_counted() {
     assert!(matches!(answer(&fixture.connect()), ToProgram::Refused { .. }));
     let shown = fixture.server.programs();
     assert_eq!((shown.programs.len(), shown.refused), (1, refused + 1));
+    // The node has closed the socket before the program says anything, and the program is told the reason all the same.
+    let stream = fixture.connect();
+    wait_until("it is refused", || fixture.server.programs().refused == refused + 2);
+    let error = fixture.attach(stream).map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "1 programs are attached, which is the limit");
     drop(admitted);
     fixture.end();
 }

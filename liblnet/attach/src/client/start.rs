@@ -64,8 +64,12 @@ impl AttachedNode {
             pid: config.pid,
             program: config.program.clone(),
         };
-        hello::send(&stream, 0, &hello, &[])?;
-        let (_, answer, descriptors) = Reader::default().read(&stream)?;
+        // A node that refuses at once may have closed its end: its answer says why.
+        let sent = hello::send(&stream, 0, &hello, &[]);
+        let (_, answer, descriptors) = match (Reader::default().read(&stream), sent) {
+            (Err(_), Err(error)) => return Err(error.into()),
+            (answer, _) => answer?,
+        };
         let name = match answer {
             ToProgram::Welcome { pid: _, node } => node,
             ToProgram::Refused { errno, why } => return Err(AttachError::Refused { errno, why }),
