@@ -147,6 +147,7 @@ fn every_command_in_the_guides_exists() {
         "docs/faults.md",
         "docs/health.md",
         "docs/selection-policy.md",
+        "docs/sharing.md",
     ];
     let texts =
         guides.map(|file| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap());

@@ -11,7 +11,9 @@ use std::ffi::{c_int, c_uint};
 ///
 /// requested_pid becomes the PID of this node if the call starts it (LNET_PID_LUSTRE for all known
 /// consumers); LNET_PID_ANY takes a reference only. The networks are configured by the environment:
-/// LNET_NETWORKS and other variables; see the manual.
+/// LNET_NETWORKS and other variables; see the manual. Without them, or with LNET_ATTACH, the call attaches
+/// to the node of an lnetd that admits this process: the PID is then another one if a program has it already,
+/// see LNetGetId.
 ///
 /// Returns the number of references before the call: 0 if this call started the network, or a
 /// positive number. Test for < 0, never for != 0. Errors: -ENETDOWN (LNET_PID_ANY, and the network is

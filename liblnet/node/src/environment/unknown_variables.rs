@@ -83,7 +83,13 @@ mod tests {
     #[test]
     fn every_variable_in_the_documentation_exists() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-        for file in ["README.md", "docs/environment.md", "docs/configuration.md", "docs/man/lnetd.8"] {
+        for file in [
+            "README.md",
+            "docs/environment.md",
+            "docs/configuration.md",
+            "docs/sharing.md",
+            "docs/man/lnetd.8",
+        ] {
             let text = std::fs::read_to_string(format!("{root}/{file}")).unwrap();
             // A manual page has backslashes before its hyphens.
             let words = text.split(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
