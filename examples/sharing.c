@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORTAL = 20, MATCH_BITS = 7, LONGEST = 4096, PATIENCE_MS = 2000 };
+enum { PORTAL = 20, MATCH_BITS = 7, LONGEST = 4096, TIMEOUT_MS = 2000 };
 
 static void must(int result, const char *what)
 {
@@ -81,7 +81,7 @@ static int send_text(const char *nid, const char *text)
 	strcpy(memory, text);
 	must(LNetMDBind(make_md(strlen(text), 2, 0), LNET_UNLINK, &handle), "LNetMDBind");
 	must(LNetPut(LNET_NID_ANY, handle, LNET_ACK_REQ, target, PORTAL, MATCH_BITS, 0, 0), "LNetPut");
-	while (LNetEQPoll(&events, 1, PATIENCE_MS, &event, &which) == 1) {
+	while (LNetEQPoll(&events, 1, TIMEOUT_MS, &event, &which) == 1) {
 		if (event.status != 0) {
 			printf("not sent: %s\n", strerror(-event.status));
 			return 1;

@@ -213,7 +213,7 @@ fn what_is_no_hello_is_refused_with_the_reason() {
     }
     // Neither bytes that are no message, nor their lack.
     lnet_os::socket::send_all(rig.connect(), &[0xff; 100]).unwrap();
-    let _silent = rig.connect();
+    let _unresponsive = rig.connect();
     rig.check();
 }
 
@@ -237,6 +237,10 @@ fn a_program_can_use_neither_handles_nor_memory_of_another() {
     good.call(&Operation::MeAttach { portal: PORTAL, entry: entry() }).unwrap();
     let piece = Piece { registration: 1, offset: 0, len: 8 };
     good.call(&Operation::MdBind { md: descriptor(MdOptions(0), vec![piece]) }).unwrap();
+    // The node's own portal.
+    let own = Operation::MeAttach { portal: 0, entry: entry() };
+    assert_eq!(bad.call(&own), Err(Errno::NotPermitted));
+    assert_eq!(bad.call(&Operation::Lazy { portal: 0, is_lazy: true }), Err(Errno::NotPermitted));
     // The registration is the other program's.
     assert_eq!(bad.call(&Operation::MdBind { md: descriptor(MdOptions(0), vec![piece]) }), Err(Errno::Fault));
     // Cookies are small patterns of bits: all near those of objects that exist.

@@ -12,7 +12,7 @@ use lnet_attach::ring::Fill;
 use lnet_core::memory::ClientMemory;
 use lnet_core::{Clock, DiscoveryMode, EqHandle, Errno, Event, MdSpec, MeHandle};
 use lnet_os::stop_point;
-use lnet_wire::{MAX_PORTALS, Pid};
+use lnet_wire::{MAX_PORTALS, Pid, RESERVED_PORTAL};
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -25,6 +25,11 @@ thread_local! {
 /// The number of the operation that the thread carries out for this program, of which an event comes; 0 for none.
 pub(super) fn number_of_current(client: u64) -> u64 {
     CURRENT.get().filter(|(its, _)| *its == client).map_or(0, |(_, number)| number)
+}
+
+/// Checks that a portal is not the node's own, where it is pinged and pushed to: [`Errno::NotPermitted`].
+const fn check_portal(portal: u32) -> Result<(), Errno> {
+    if portal == RESERVED_PORTAL { Err(Errno::NotPermitted) } else { Ok(()) }
 }
 
 /// What the node has for one program.
@@ -98,6 +103,7 @@ impl<'a> Carrier<'a> {
         let data_path = core.data_path();
         Ok(match operation {
             Operation::MeAttach { portal, entry } => {
+                check_portal(portal)?;
                 self.objects.check_room()?;
                 let MatchEntry { from, match_bits, ignore_bits, unlink, position } = entry;
                 let me = data_path.me_attach(portal, from, match_bits, ignore_bits, unlink, position)?;
@@ -228,6 +234,7 @@ impl<'a> Carrier<'a> {
         if portal >= MAX_PORTALS {
             return Err(Errno::Invalid);
         }
+        check_portal(portal)?;
         let data_path = self.shared.node.core().data_path();
         if is_lazy {
             data_path.set_lazy_portal(portal)?;
