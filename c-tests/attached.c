@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Is linked into a test program. It gives the program, and the libraries that the program uses, a node of lnetd in place of a
  * node in the process: the first LNetNIInit starts a daemon with the environment of the process and attaches to it, the last LNetNIFini
- * ends the daemon. LNETD is the path of lnetd. */
+ * ends the daemon. A process that is started with LNET_ATTACH uses the daemon of that name. LNETD is the path of lnetd. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -34,6 +34,7 @@ static int life = -1;
 static int daemons;
 /* As they were when the program was started: lnetd does not have the limits that the program sets itself. */
 static struct rlimit limits[RLIM_NLIMITS];
+static bool has_daemon;
 static char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
 
 /* A child of fork has no node. */
@@ -52,6 +53,7 @@ __attribute__((constructor)) static void at_start(void)
 {
 	const char *runtime_dir = getenv("LNET_RUNTIME_DIR");
 
+	has_daemon = getenv("LNET_ATTACH") != NULL;
 	snprintf(directory, sizeof(directory), "%s", runtime_dir != NULL ? runtime_dir : "/tmp");
 	for (int limit = 0; limit < RLIM_NLIMITS; limit++)
 		getrlimit(limit, &limits[limit]);
@@ -270,7 +272,7 @@ int LNetNIInit(lnet_pid_t pid)
 
 	pthread_mutex_lock(&lock);
 	/* LNET_PID_ANY starts no node. */
-	if (references == 0 && pid != LNET_PID_ANY) {
+	if (references == 0 && pid != LNET_PID_ANY && !has_daemon) {
 		rc = start_daemon();
 		if (rc == 0) {
 			rc = init(pid);
@@ -294,7 +296,7 @@ int LNetNIFini(void)
 
 	if (rc == 0) {
 		pthread_mutex_lock(&lock);
-		if (--references == 0)
+		if (--references == 0 && !has_daemon)
 			end_daemon(true);
 		pthread_mutex_unlock(&lock);
 	}
