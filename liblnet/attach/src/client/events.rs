@@ -9,15 +9,23 @@ use lnd_common::sync::{lock, try_lock};
 use lnet_core::event::{EventQueue, HandlerState, in_handler};
 use lnet_core::lnd::Progress;
 use lnet_core::{EqHandle, Errno, Polled};
+use lnet_os::descriptor::new_epoll;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::Cell;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The first letters of the names of the threads that read the reports.
 const OWNER: &str = "lnet_program_";
+
+/// The events of the set that the owner waits for.
+const WAKE_UP: u64 = 0;
+const NODE_GONE: u64 = 1;
 
 thread_local! {
     /// The attachment whose reports this thread reads when nobody else does, as its address, and the number of the thread.
@@ -67,14 +75,22 @@ impl AttachedNode {
 
     /// Waits until there may be reports or tasks. `false` if the node has gone.
     pub(super) fn wait(&self) -> bool {
-        let mut fds =
-            [PollFd::new(&self.wake_program, PollFlags::IN), PollFd::new(&self.stream, PollFlags::RDHUP)];
+        let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
         // An error, such as EINTR, is as good as an event: the caller looks again.
-        _ = poll(&mut fds, None);
-        if !fds[0].revents().is_empty() {
+        let count = epoll::wait(&self.waited_for, &mut events, None).unwrap_or(0);
+        let has = |its| events.iter().take(count).any(|event| event.data.u64() == its);
+        if has(WAKE_UP) {
             _ = rustix::io::read(&self.wake_program, &mut [0; 8]);
         }
-        fds[1].revents().is_empty()
+        !has(NODE_GONE)
+    }
+
+    /// What the owner waits for. A set of epoll, as `poll` needs a limit of descriptors that the program may have lowered.
+    pub(super) fn set_to_wait_for(wake_program: &OwnedFd, stream: &UnixStream) -> io::Result<OwnedFd> {
+        let set = new_epoll()?;
+        epoll::add(&set, wake_program, EventData::new_u64(WAKE_UP), EventFlags::IN)?;
+        epoll::add(&set, stream, EventData::new_u64(NODE_GONE), EventFlags::RDHUP)?;
+        Ok(set)
     }
 
     /// Waits until the node has closed the connection.

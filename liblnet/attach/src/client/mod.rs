@@ -48,6 +48,8 @@ pub struct AttachedNode {
     reports: Mutex<Reports>,
     wake_node: OwnedFd,
     wake_program: OwnedFd,
+    /// What the owner waits for: the wake-up of the program, and the end of the connection.
+    waited_for: OwnedFd,
     calls: Mutex<HashMap<u64, Arc<Call>>>,
     mds: Mutex<HashMap<MdHandle, Arc<ProgramMd>>>,
     queues: Mutex<HashMap<EqHandle, Arc<EventQueue>>>,

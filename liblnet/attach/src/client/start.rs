@@ -81,6 +81,7 @@ impl AttachedNode {
         let producer = producer.map_err(|corrupt| rings(&corrupt))?;
         let consumer = Consumer::new(SharedMemory::map(reports).map_err(|error| rings(&error))?);
         let consumer = consumer.map_err(|corrupt| rings(&corrupt))?;
+        let waited_for = Self::set_to_wait_for(&wake_program, &stream)?;
         let node = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             name,
@@ -90,6 +91,7 @@ impl AttachedNode {
             reports: Mutex::new(Reports { consumer, body: Vec::new(), is_armed: false }),
             wake_node,
             wake_program,
+            waited_for,
             calls: Mutex::new(HashMap::new()),
             mds: Mutex::new(HashMap::new()),
             queues: Mutex::new(HashMap::new()),
