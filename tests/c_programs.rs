@@ -52,10 +52,9 @@ macro_rules! attached {
     };
 }
 
-// Left out: `shutdown`, as the end of an attachment does not end each PUT with an event yet; `loads_libraries`, which calls the functions of
-// one library by their addresses; and the programs that have no node.
+// Left out: `loads_libraries`, which calls the functions of one library by their addresses, and the programs that have no node.
 attached!(api_errors broken_peers control dlc failures forked handler_calls lazy_portal long_handlers loopback out_of_memory primary_nid process programs
-    selection server_exit standard_error threads two_nodes waits ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
+    selection server_exit shutdown standard_error threads two_nodes waits ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
     m0net_bulk m0net_delivery m0net_domains m0net_fake_transport m0net_interfaces m0net_limits m0net_messages m0net_pools m0net_program
     m0net_scenarios m0net_support m0net_tm);
 
