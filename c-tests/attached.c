@@ -19,7 +19,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,8 +99,8 @@ static bool has_nets(void)
 	return false;
 }
 
-/* Becomes lnetd. */
-static void exec_daemon(const char *name, char **environment)
+/* Becomes lnetd, which has a descriptor that nobody else has: the end of `ended` that closes with it. */
+static void exec_daemon(int ended, const char *name, char **environment)
 {
 	const char *nets = has_nets() ? "--from-environment" : "--loopback-only";
 	char *arguments[] = { "lnetd", "--node", (char *)name, (char *)nets, "--log-level", "warn", NULL };
@@ -113,7 +112,8 @@ static void exec_daemon(const char *name, char **environment)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int limit = 0; limit < RLIM_NLIMITS; limit++)
 		setrlimit(limit, &limits[limit]);
-	close_range(3, ~0U, 0);
+	dup2(ended, 3);
+	close_range(4, ~0U, 0);
 	execve(LNETD, arguments, environment);
 	_exit(1);
 }
@@ -122,18 +122,20 @@ static void exec_daemon(const char *name, char **environment)
  * program does not wait for it. Does not return. */
 static void keep_daemon(const char *name, char **environment, int its_life)
 {
-	struct pollfd fds[2];
-	int status = 1 << 8;
+	struct pollfd fds[2] = { { 3, POLLIN, 0 }, { -1, POLLIN, 0 } };
+	int status = 1 << 8, ended[2];
 	pid_t daemon;
 	char byte;
 
 	dup2(its_life, 3);
 	close_range(4, ~0U, 0);
+	if (pipe(ended) != 0)
+		_exit(1);
 	daemon = fork();
 	if (daemon == 0)
-		exec_daemon(name, environment);
-	fds[0] = (struct pollfd){ 3, POLLIN, 0 };
-	fds[1] = (struct pollfd){ syscall(SYS_pidfd_open, daemon, 0), POLLIN, 0 };
+		exec_daemon(ended[1], name, environment);
+	close(ended[1]);
+	fds[1].fd = ended[0];
 	while (poll(fds, 2, -1) < 0)
 		;
 	if (fds[0].revents != 0)
@@ -146,8 +148,8 @@ static void keep_daemon(const char *name, char **environment, int its_life)
 /* Waits until the daemon admits programs. Returns 0, or the error with which it has ended. */
 static int wait_until_ready(int notify)
 {
-	int process = syscall(SYS_pidfd_open, keeper, 0);
-	struct pollfd fds[2] = { { notify, POLLIN, 0 }, { process, POLLIN, 0 } };
+	/* The keeper closes its end of the connection when it ends. */
+	struct pollfd fds[2] = { { notify, POLLIN, 0 }, { life, POLLIN, 0 } };
 	char text[512], *number;
 	int rc = -ENETDOWN;
 
@@ -172,7 +174,6 @@ static int wait_until_ready(int notify)
 			break;
 		}
 	}
-	close(process);
 	return rc;
 }
 

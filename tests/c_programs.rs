@@ -43,11 +43,15 @@ under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc sel
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
     m0net_scenarios m0net_interfaces m0net_limits m0net_program selftest_node);
 
-/// Defines the tests that run programs with a node of `lnetd` in place of each node in a process.
+/// Defines the tests that run programs with a node of `lnetd` in place of each node in a process, some of them under valgrind, too.
 macro_rules! attached {
-    ($($program:ident)*) => {
+    ($($program:ident)*; under valgrind: $($checked:ident)*) => {
         mod attached_to_a_daemon_works {
             $(#[test] fn $program() { super::attached(stringify!($program)); })*
+        }
+
+        mod valgrind_finds_nothing_in_attached {
+            $(#[test] fn $checked() { super::attached_under_valgrind(stringify!($checked)); })*
         }
     };
 }
@@ -56,7 +60,8 @@ macro_rules! attached {
 attached!(api_errors broken_peers control dlc failures forked handler_calls lazy_portal long_handlers loopback out_of_memory primary_nid process programs
     selection server_exit shutdown standard_error threads two_nodes waits ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
     m0net_bulk m0net_delivery m0net_domains m0net_fake_transport m0net_interfaces m0net_limits m0net_messages m0net_pools m0net_program
-    m0net_scenarios m0net_support m0net_tm);
+    m0net_scenarios m0net_support m0net_tm;
+    under valgrind: loopback shutdown threads two_nodes waits);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -393,6 +398,12 @@ fn each_library_can_be_loaded_alone_and_let_go() {
 }
 
 fn under_valgrind(program: &str) {
+    // Some run themselves.
+    with_valgrind("yes", |valgrind| run(program, &["-DUNDER_VALGRIND"], valgrind));
+}
+
+/// Calls `run` with the valgrind that is to be before a program, and before those that it executes (`yes` or `no`).
+fn with_valgrind(and_children: &str, run: impl FnOnce(&[&str])) {
     if !installed("valgrind") {
         test_support::skip("no valgrind");
         return;
@@ -403,13 +414,13 @@ fn under_valgrind(program: &str) {
         "valgrind",
         "--quiet",
         "--error-exitcode=99",
-        "--trace-children=yes",
+        &format!("--trace-children={and_children}"),
         "--leak-check=full",
         "--show-leak-kinds=definite",
         "--errors-for-leak-kinds=definite",
         &suppressions,
     ];
-    run(program, &["-DUNDER_VALGRIND"], &valgrind);
+    run(&valgrind);
 }
 
 fn under_the_sanitizer(program: &str) {
@@ -426,12 +437,20 @@ fn under_the_sanitizer(program: &str) {
     run(program, &flags, &[]);
 }
 
-/// Runs a program with `c-tests/attached.c`, which starts and ends the daemons.
 fn attached(program: &str) {
+    run_attached(program, &[], &[]);
+}
+
+fn attached_under_valgrind(program: &str) {
+    with_valgrind("no", |valgrind| run_attached(program, &["-DUNDER_VALGRIND"], valgrind));
+}
+
+/// Runs a program with `c-tests/attached.c`, which starts and ends the daemons.
+fn run_attached(program: &str, flags: &[&str], wrapper: &[&str]) {
     let lnetd = format!("-DLNETD=\"{}\"", programs::programs().join("lnetd").display());
     let source = root().join("c-tests/attached.c").display().to_string();
     // The libraries that the program uses find the functions of that file, too.
-    run(program, &["-DATTACHED", &lnetd, "-rdynamic", &source], &[]);
+    run(program, &[&["-DATTACHED", &lnetd, "-rdynamic", &source], flags].concat(), wrapper);
 }
 
 /// Compiles `c-tests/PROGRAM.c` and runs it, with `wrapper` before it.
