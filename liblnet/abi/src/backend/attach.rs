@@ -121,13 +121,14 @@ pub(super) fn attach(socket: Socket, pid: Pid) -> Result<Option<Attached>, Errno
         );
         Errno::Invalid
     })?;
-    let config = ClientConfig {
-        pid,
-        program: program(),
-        operations: words,
-        reports: words,
-        spin: StartConfig::from_env()?.wait_spin,
-    };
+    // The node has its own nets, whatever this process's environment says of them.
+    let tunables =
+        StartConfig::from_lookup(|name| match CONFIGURATION.iter().any(|(its, _)| *its == name) {
+            true => None,
+            false => std::env::var(name).ok(),
+        })?;
+    let config =
+        ClientConfig { pid, program: program(), operations: words, reports: words, spin: tunables.wait_spin };
     match AttachedNode::attach(stream, &config) {
         Ok(node) => {
             write_line!(LogClass::NodeChoice, "this process is attached to the node {name}");
