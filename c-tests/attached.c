@@ -23,6 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef LNETD
+#define LNETD "/usr/local/sbin/lnetd"
+#endif
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All below is protected by the lock. */
 static int references;
