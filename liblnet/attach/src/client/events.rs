@@ -62,9 +62,13 @@ impl AttachedNode {
             let is_armed = self.arm(&mut reports);
             drop(reports);
             self.do_tasks(Role::Owner);
-            if is_armed && !self.wait() {
+            if is_armed && !self.wait(None) {
                 self.end();
             }
+        }
+        // The thread has been replaced just when its handler returned, and may have taken the wake-up of the owner.
+        if !self.is_owner() {
+            self.wake_owner();
         }
     }
 
@@ -73,11 +77,11 @@ impl AttachedNode {
         OWNED.get() == (std::ptr::from_ref(self).addr(), self.owner.load(Ordering::SeqCst))
     }
 
-    /// Waits until there may be reports or tasks. `false` if the node has gone.
-    pub(super) fn wait(&self) -> bool {
+    /// Waits until there may be reports or tasks, or the time is over. `false` if the node has gone.
+    pub(super) fn wait(&self, timeout: Option<&Timespec>) -> bool {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
         // An error, such as EINTR, is as good as an event: the caller looks again.
-        let count = epoll::wait(&self.waited_for, &mut events, None).unwrap_or(0);
+        let count = epoll::wait(&self.waited_for, &mut events, timeout).unwrap_or(0);
         let has = |its| events.iter().take(count).any(|event| event.data.u64() == its);
         if has(WAKE_UP) {
             _ = rustix::io::read(&self.wake_program, &mut [0; 8]);

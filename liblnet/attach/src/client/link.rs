@@ -21,6 +21,10 @@ const LOOKS_PER_YIELD: u32 = 16;
 /// The time after which a thread that waits for room in the ring looks again, as the node may have ended.
 const ROOM_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
+/// The time after which the owner looks again whether it still is the owner: another thread may have become it because a handler keeps this
+/// one, and have read the result.
+const OWNER_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+
 /// The writing side of the operations.
 #[derive(Debug)]
 pub(super) struct Sender {
@@ -195,7 +199,7 @@ impl AttachedNode {
             if let Some(result) = call.take() {
                 return result;
             }
-            if is_armed && !self.wait() {
+            if is_armed && !self.wait(Some(&OWNER_TIMEOUT)) {
                 // The result may have come before the end.
                 self.read(&mut lock(&self.reports));
                 return call.take().unwrap_or(Err(Errno::NetworkDown));
