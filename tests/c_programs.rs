@@ -57,8 +57,9 @@ macro_rules! attached {
 }
 
 // Left out: `loads_libraries`, which calls the functions of one library by their addresses, and the programs that have no node.
-attached!(api_errors broken_peers control dlc failures forked handler_calls lazy_portal long_handlers loopback out_of_memory primary_nid process programs
-    selection server_exit shutdown standard_error threads two_nodes waits ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
+attached!(api_errors broken_peers calling_handlers control dlc failures forked handler_calls lazy_portal long_handlers loopback
+    out_of_memory primary_nid process programs selection server_exit shutdown standard_error threads two_nodes waits
+    ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
     m0net_bulk m0net_delivery m0net_domains m0net_fake_transport m0net_interfaces m0net_limits m0net_messages m0net_pools m0net_program
     m0net_scenarios m0net_support m0net_tm;
     under valgrind: loopback shutdown threads two_nodes waits);
@@ -126,6 +127,12 @@ fn every_get_ends_when_its_server_is_killed_or_shut_down() {
 #[test]
 fn handlers_wait_for_what_they_send_and_keep_no_other_peer() {
     run("long_handlers", &[], &[]);
+}
+
+/// Fails if a thread that has been replaced while it was in a handler keeps the wake-up of the one that replaced it.
+#[test]
+fn calls_in_handlers_return_however_long_these_take() {
+    run("calling_handlers", &[], &[]);
 }
 
 #[test]
