@@ -11,7 +11,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-#[cfg(not(loom))]
+#[cfg(not(all(loom, test)))]
 pub mod client;
 pub mod hello;
 pub mod record;

@@ -59,7 +59,7 @@ const PRODUCER_WAITS: usize = 24;
 /// The longest body in bytes.
 pub const MAX_BODY: usize = 16 << 10;
 /// The fewest words for records.
-pub const MIN_CAPACITY: usize = if cfg!(loom) { 2 } else { 4096 };
+pub const MIN_CAPACITY: usize = if cfg!(all(loom, test)) { 2 } else { 4096 };
 /// The most words for records.
 pub const MAX_CAPACITY: usize = 1 << 24;
 
