@@ -1,13 +1,13 @@
 //! The functions of the C API, with the results and errors that a node of this process has.
 
 use super::AttachedNode;
-use super::descriptor::NewMd;
+use super::descriptor::{NewMd, ProgramMd};
 use crate::record::{Answer, Descriptor, MatchEntry, Operation};
 use lnd_common::sync::lock;
 use lnet_core::event::{EventHandler, EventQueue, in_handler};
 use lnet_core::topology::Distance;
 use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdSpec, MeHandle, Target};
-use lnet_wire::{Nid, ProcessId};
+use lnet_wire::{MAX_PORTALS, Nid, ProcessId};
 use rustix::event::Timespec;
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl AttachedNode {
         lock(&self.queues).get(&eq).map(Arc::clone).ok_or(Errno::NotFound)
     }
 
-    /// `LNetPut`.
+    /// `LNetPut`. Does not wait for the node if the PUT cannot fail at once; its events come later.
     pub fn put(
         &self,
         from: Option<Nid>,
@@ -129,19 +129,40 @@ impl AttachedNode {
         target: Target,
         hdr_data: u64,
     ) -> Result<(), Errno> {
-        self.md(md)?.copy_out();
-        self.request(&Operation::Put { from, md, ack, target, hdr_data })
+        let its = self.md(md)?;
+        its.copy_out();
+        self.request(&its, ack, target, &Operation::Put { from, md, ack, target, hdr_data })
     }
 
-    /// `LNetGet`.
+    /// `LNetGet`, as [`AttachedNode::put`].
     pub fn get(&self, from: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
-        self.md(md)?;
-        self.request(&Operation::Get { from, md, target })
+        let its = self.md(md)?;
+        self.request(&its, true, target, &Operation::Get { from, md, target })
     }
 
-    fn request(&self, operation: &Operation) -> Result<(), Errno> {
+    /// Sends a PUT or GET. `responds`: whether an ACK or REPLY is wanted.
+    fn request(
+        &self,
+        md: &ProgramMd,
+        responds: bool,
+        target: Target,
+        operation: &Operation,
+    ) -> Result<(), Errno> {
+        // Over the loopback the events come before the call returns, as those of a node of this process do.
+        let may_be_posted = target.portal < MAX_PORTALS && target.nid.is_some_and(|nid| !nid.is_loopback());
         self.unsent.fetch_add(1, Ordering::SeqCst);
-        self.nothing(operation).inspect_err(|_| {
+        let sent = match may_be_posted && md.begin_posted(responds) {
+            true if self.has_ended.load(Ordering::SeqCst) => Err(Errno::NetworkDown),
+            true => self.send(0, operation),
+            false => {
+                let result = self.nothing(operation);
+                if result.is_ok() {
+                    md.note_request(responds);
+                }
+                result
+            }
+        };
+        sent.inspect_err(|_| {
             self.unsent.fetch_sub(1, Ordering::SeqCst);
         })
     }

@@ -1,13 +1,15 @@
 //! MDs, as the program keeps them: the memory, the queue, and the order of the events.
 
-use super::AttachedNode;
+use super::budget::Budget;
 use super::memory::Lease;
+use super::{AttachedNode, Task};
 use crate::record::ProgramMemory;
 use lnd_common::sync::lock;
 use lnet_core::event::{DeliveryOrder, EventQueue, in_handler};
-use lnet_core::{Errno, Event, EventKind, MdHandle, MdMemory, MdSpec};
+use lnet_core::{Errno, Event, EventKind, MdHandle, MdMemory, MdOptions, MdSpec};
 use lnet_os::stop_point;
 use lolnd::copy::copy;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 /// An MD of the program.
@@ -16,6 +18,8 @@ pub(super) struct ProgramMd {
     /// Set before the first event.
     handle: OnceLock<MdHandle>,
     spec: MdSpec,
+    /// Whether it is attached to an ME, and so sends nothing.
+    is_target: bool,
     /// The program's memory.
     memory: MdMemory,
     /// The memory that the node has in its place, unless it accesses the program's own.
@@ -25,9 +29,10 @@ pub(super) struct ProgramMd {
     delivered: Condvar,
 }
 
-/// The events of an MD.
+/// The events of an MD, and what is known of the operations that it may still begin.
 #[derive(Debug)]
 struct Events {
+    budget: Budget,
     /// Begun from the start: the thread that makes the MD delivers its first events, once the program has the handle.
     order: DeliveryOrder,
     /// Whether the last event has come.
@@ -35,6 +40,21 @@ struct Events {
 }
 
 impl ProgramMd {
+    /// Whether the node cannot refuse a PUT or GET of this MD; then it counts as begun.
+    pub(super) fn begin_posted(&self, responds: bool) -> bool {
+        let events = &mut *lock(&self.events);
+        let may = !self.is_target && !events.has_last && events.budget.is_enough();
+        if may {
+            events.budget.note_request(responds);
+        }
+        may
+    }
+
+    /// Counts a PUT or GET that the node has begun.
+    pub(super) fn note_request(&self, responds: bool) {
+        lock(&self.events).budget.note_request(responds);
+    }
+
     /// The handle, once the node has given it.
     pub(super) fn handle(&self) -> Option<MdHandle> {
         self.handle.get().copied()
@@ -87,10 +107,15 @@ impl AttachedNode {
         let md = ProgramMd {
             handle: OnceLock::new(),
             spec,
+            is_target: spec.options.has(MdOptions::OP_PUT) || spec.options.has(MdOptions::OP_GET),
             memory,
             copied,
             queue,
-            events: Mutex::new(Events { order: DeliveryOrder::begun(), has_last: false }),
+            events: Mutex::new(Events {
+                budget: Budget::new(spec.threshold),
+                order: DeliveryOrder::begun(),
+                has_last: false,
+            }),
             delivered: Condvar::new(),
         };
         Ok((Arc::new(md), for_node))
@@ -110,6 +135,20 @@ impl AttachedNode {
         lock(&self.mds).insert(handle, Arc::clone(md));
     }
 
+    /// Reports that the node has refused a PUT or GET that was posted: the MD has ended meanwhile.
+    pub(super) fn refused(&self, handle: MdHandle, errno: Errno) {
+        self.unsent.fetch_sub(1, Ordering::SeqCst);
+        let Ok(md) = self.md(handle) else { return };
+        let event = Event {
+            kind: EventKind::Send,
+            status: Err(errno),
+            unlinked: false,
+            ..Event::unlink(handle, md.spec)
+        };
+        let task = self.happened(md, event).map(|(md, first)| Task::Deliver(md, first));
+        lock(&self.tasks).extend(task);
+    }
+
     /// The MD with this handle: [`Errno::NotFound`] if the program has none, or if it has had its last event.
     pub(super) fn md(&self, handle: MdHandle) -> Result<Arc<ProgramMd>, Errno> {
         lock(&self.mds).get(&handle).map(Arc::clone).ok_or(Errno::NotFound)
@@ -125,6 +164,7 @@ impl AttachedNode {
                 return None;
             }
             events.has_last = event.unlinked;
+            events.budget.note_event(&event);
             events.order.begin(event)?
         };
         if md.has_handler() {

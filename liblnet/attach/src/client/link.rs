@@ -129,7 +129,7 @@ impl AttachedNode {
     }
 
     /// Puts an operation into the ring; waits while that is full.
-    fn send(&self, number: u64, operation: &Operation) -> Result<(), Errno> {
+    pub(super) fn send(&self, number: u64, operation: &Operation) -> Result<(), Errno> {
         let Sender { producer, body, room } = &mut *lock(&self.sender);
         let kind = operation.encode(number, body);
         loop {
@@ -296,6 +296,7 @@ impl AttachedNode {
             Report::Fetch { request, md, offset, len } => {
                 self.add_task(number, Task::Fetch(Fetch { request, md, offset, len }));
             }
+            Report::Refused { md, errno } => self.refused(md, errno),
             Report::Made { md } => {
                 let made = lock(&self.calls).get(&number).and_then(|call| call.md.clone());
                 if let Some(made) = made {

@@ -3,11 +3,13 @@
 //! - `link` is the connection: rings, wake-ups, and operations that wait for their result.
 //! - `descriptor` is an MD with what the program keeps of it; its events are delivered by `events`.
 //! - `memory` is what the node can access of the program's memory, and what is copied to and from.
+//! - `budget` counts the operations that an MD may still begin.
 //! - `calls` has the functions of the C API.
 //!
 //! MEs, MDs and their matching are in the node; queues and handlers are here. A thread that waits for a result or an event reads the
 //! reports itself for a while; one thread of the library reads them when nobody else does.
 
+mod budget;
 mod calls;
 mod descriptor;
 mod events;

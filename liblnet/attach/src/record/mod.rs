@@ -158,7 +158,8 @@ structures! {
 }
 
 messages! {
-    /// What a program asks its node for. Each is answered by a [`Report::Done`] with its number.
+    /// What a program asks its node for. Each is answered by a [`Report::Done`] with its number,
+    /// which is not 0 but where that is said.
     Operation {
         /// `LNetMEAttach`. Gives the cookie.
         1 = MeAttach {
@@ -196,7 +197,7 @@ messages! {
             /// The MD.
             md: MdHandle,
         }
-        /// `LNetPut`.
+        /// `LNetPut`. With the number 0 the only answer is [`Report::Refused`].
         7 = Put {
             /// The interface to send from, if the program names one.
             from: Option<Nid>,
@@ -209,7 +210,7 @@ messages! {
             /// 64 bits for the target's event.
             hdr_data: u64,
         }
-        /// `LNetGet`.
+        /// `LNetGet`. The number 0 as for a PUT.
         8 = Get {
             /// The interface to send from, if the program names one.
             from: Option<Nid>,
@@ -311,6 +312,13 @@ messages! {
         }
         /// The memory of [`Operation::Fetched`] for the request with this number is not used any more.
         4 = Returned
+        /// A PUT or GET with the number 0 was refused, and has no events.
+        6 = Refused {
+            /// Its MD.
+            md: MdHandle,
+            /// The reason.
+            errno: Errno,
+        }
         /// The operation with this number has made an MD. Comes before the first event of that.
         5 = Made {
             /// The MD.

@@ -162,6 +162,7 @@ proptest! {
             Report::Done { result: event.status.map(|()| answer.clone()) },
             Report::Fetch { request: 5, md: MdHandle::from_cookie(md), offset: 7, len: 9 },
             Report::Returned,
+            Report::Refused { md: MdHandle::from_cookie(md), errno: Errno::NotFound },
             Report::Made { md: MdHandle::from_cookie(md) },
         ] {
             let kind = report.encode(number, &mut body);

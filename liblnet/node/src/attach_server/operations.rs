@@ -83,11 +83,19 @@ impl<'a> Carrier<'a> {
     pub(super) fn carry_out(&mut self, number: u64, operation: Operation) {
         stop_point::reach("node: operation read");
         CURRENT.set(Some((self.id, number)));
+        let md = match operation {
+            Operation::Put { md, .. } | Operation::Get { md, .. } => Some(md),
+            _ => None,
+        };
         let result = self.outcome(number, operation);
         CURRENT.set(None);
         stop_point::reach("node: operation carried out");
         self.counts.note_operation(&result);
-        self.reports.push(number, &Report::Done { result });
+        match (number, md, result) {
+            (0, Some(_), Ok(_)) => {}
+            (0, Some(md), Err(errno)) => self.reports.push(0, &Report::Refused { md, errno }),
+            (_, _, result) => self.reports.push(number, &Report::Done { result }),
+        }
     }
 
     fn outcome(&mut self, number: u64, operation: Operation) -> Result<Answer, Errno> {
