@@ -7,7 +7,7 @@ use lnd_common::sync::lock;
 use lnet_core::event::{EventHandler, EventQueue, in_handler};
 use lnet_core::topology::Distance;
 use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdSpec, MeHandle, Target};
-use lnet_wire::{MAX_PORTALS, Nid, ProcessId};
+use lnet_wire::{MAX_PAYLOAD, MAX_PORTALS, Nid, ProcessId};
 use rustix::event::Timespec;
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl AttachedNode {
         lock(&self.queues).get(&eq).map(Arc::clone).ok_or(Errno::NotFound)
     }
 
-    /// `LNetPut`. Does not wait for the node if the PUT cannot fail at once; its events come later.
+    /// `LNetPut`. Does not wait for the node if there is no reason for the PUT to fail at once; its events come later.
     pub fn put(
         &self,
         from: Option<Nid>,
@@ -131,13 +131,24 @@ impl AttachedNode {
     ) -> Result<(), Errno> {
         let its = self.md(md)?;
         its.copy_out();
-        self.request(&its, ack, target, &Operation::Put { from, md, ack, target, hdr_data })
+        let may_be_posted = from.is_none() && self.leads_on(target, its.len());
+        let operation = Operation::Put { from, md, ack, target, hdr_data };
+        self.request(&its, ack, may_be_posted, &operation)
     }
 
     /// `LNetGet`, as [`AttachedNode::put`].
     pub fn get(&self, from: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
         let its = self.md(md)?;
-        self.request(&its, true, target, &Operation::Get { from, md, target })
+        let may_be_posted = from.is_none() && self.leads_on(target, its.len());
+        self.request(&its, true, may_be_posted, &Operation::Get { from, md, target })
+    }
+
+    /// Whether a message to this target has left before, and one of `len` bytes may. Over the loopback the events come before the call
+    /// returns, as those of a node of this process do, and so do those of a first failure.
+    fn leads_on(&self, target: Target, len: u32) -> bool {
+        target.portal < MAX_PORTALS
+            && len <= MAX_PAYLOAD
+            && target.nid.is_some_and(|nid| !nid.is_loopback() && lock(&self.reached).contains(&nid))
     }
 
     /// Sends a PUT or GET. `responds`: whether an ACK or REPLY is wanted.
@@ -145,11 +156,9 @@ impl AttachedNode {
         &self,
         md: &ProgramMd,
         responds: bool,
-        target: Target,
+        may_be_posted: bool,
         operation: &Operation,
     ) -> Result<(), Errno> {
-        // Over the loopback the events come before the call returns, as those of a node of this process do.
-        let may_be_posted = target.portal < MAX_PORTALS && target.nid.is_some_and(|nid| !nid.is_loopback());
         self.unsent.fetch_add(1, Ordering::SeqCst);
         let sent = match may_be_posted && md.begin_posted(responds) {
             true if self.has_ended.load(Ordering::SeqCst) => Err(Errno::NetworkDown),

@@ -60,6 +60,11 @@ impl ProgramMd {
         self.handle.get().copied()
     }
 
+    /// The number of bytes.
+    pub(super) const fn len(&self) -> u32 {
+        self.memory.len()
+    }
+
     /// Whether the events go to a handler of the program, which may take any time.
     pub(super) fn has_handler(&self) -> bool {
         self.queue.as_ref().is_some_and(|queue| queue.has_handler())

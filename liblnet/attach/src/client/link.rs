@@ -7,7 +7,7 @@ use crate::hello::{self, ToNode};
 use crate::record::{Answer, Message, Operation, Report};
 use crate::ring::{Producer, PushError, Wake};
 use lnd_common::sync::{lock, try_lock};
-use lnet_core::{Errno, EventKind};
+use lnet_core::{Errno, Event, EventKind};
 use lnet_os::shared_memory::SharedMemory;
 use lnet_os::stop_point;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -287,6 +287,7 @@ impl AttachedNode {
             Report::Happened { event } => {
                 if event.kind == EventKind::Send {
                     self.unsent.fetch_sub(1, Ordering::SeqCst);
+                    self.note_reached(&event);
                 }
                 let Some(md) = lock(&self.mds).get(&event.md_handle).map(Arc::clone) else { return };
                 if let Some((md, first)) = self.happened(md, event) {
@@ -304,6 +305,17 @@ impl AttachedNode {
                 }
             }
             Report::Returned => self.returned(number),
+        }
+    }
+
+    /// Remembers where messages leave for.
+    fn note_reached(&self, event: &Event) {
+        let Some(nid) = event.target.nid else { return };
+        let mut reached = lock(&self.reached);
+        match event.status {
+            Ok(()) if reached.contains(&nid) => {}
+            Ok(()) => _ = reached.insert(nid),
+            Err(_) => _ = reached.remove(&nid),
         }
     }
 

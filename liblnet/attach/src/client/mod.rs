@@ -29,8 +29,9 @@ use lnd_common::handler_watch::WatchSignal;
 use lnet_core::event::EventQueue;
 use lnet_core::{EqHandle, Event, MdHandle};
 use lnet_os::shared_memory::SharedMemory;
+use lnet_wire::Nid;
 use memory::{Fetch, Lease, Memory};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -62,6 +63,8 @@ pub struct AttachedNode {
     threads: Threads,
     watch: WatchSignal,
     spin: Spin,
+    /// The NIDs that a PUT or GET has left for, and none has failed since.
+    reached: Mutex<HashSet<Nid>>,
     /// PUTs and GETs whose SEND event has not come.
     unsent: AtomicU32,
     /// Whether the program ends the attachment.

@@ -102,6 +102,7 @@ impl AttachedNode {
             threads: Default::default(),
             watch: Default::default(),
             spin: Spin::new(config.spin),
+            reached: Mutex::default(),
             unsent: AtomicU32::new(0),
             is_ending: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
