@@ -510,6 +510,8 @@ fn run_in(sockets: &Path, program: &str, flags: &[&str], wrapper: &[&str]) {
             command.env_remove(name);
         }
     }
+    // Cargo's value comes before the path in the program, and may lead to libraries of an earlier build.
+    command.env_remove("LD_LIBRARY_PATH");
     command.env("LNET_RUNTIME_DIR", sockets);
     succeeded(&command.output().unwrap(), &format!("{} {program}", wrapper.join(" ")));
 }
