@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use lnet_attach::record::{Message, Operation, Report};
-use lnet_attach::ring::{Consumer, Producer, PushError, size_in_words};
+use lnet_ring::{Consumer, Producer, PushError, size_in_words};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

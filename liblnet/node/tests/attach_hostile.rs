@@ -4,12 +4,12 @@
 use lnet_attach::client::{AttachedNode, ClientConfig};
 use lnet_attach::hello::{Descriptors, Reader, ToNode, ToProgram, VERSION, send};
 use lnet_attach::record::{Descriptor, MatchEntry, Message, Operation, Piece, ProgramMemory, Report};
-use lnet_attach::ring::{Consumer, Producer, Wake};
 use lnet_core::{Errno, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Target};
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_node::{AttachConfig, AttachServer, DriverConfigs, Node, StartConfig};
 use lnet_os::descriptor::connect_unix;
 use lnet_os::shared_memory::SharedMemory;
+use lnet_ring::{Consumer, Producer, Wake};
 use lnet_wire::{Nid, Pid};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

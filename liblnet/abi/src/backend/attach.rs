@@ -5,7 +5,6 @@
 
 use super::program_node::Attached;
 use lnet_attach::client::{AttachError, AttachedNode, ClientConfig};
-use lnet_attach::ring::size_in_words;
 use lnet_core::Errno;
 use lnet_core::event::in_handler;
 use lnet_dlc::client::Client;
@@ -14,6 +13,7 @@ use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_dlc::{Backend, Reply, Request, RequestError, Warned};
 use lnet_log::{LogClass, write_line};
 use lnet_node::{CONFIGURATION, StartConfig};
+use lnet_ring::size_in_words;
 use lnet_wire::Pid;
 use std::io;
 use std::os::unix::net::UnixStream;

@@ -19,7 +19,6 @@ mod start;
 
 pub use start::{AttachError, ClientConfig};
 
-use crate::ring::Consumer;
 use descriptor::ProgramMd;
 use link::{Call, Sender};
 use lnd_common::deliverers::Deliverers;
@@ -29,6 +28,7 @@ use lnd_common::handler_watch::WatchSignal;
 use lnet_core::event::EventQueue;
 use lnet_core::{EqHandle, Event, MdHandle};
 use lnet_os::shared_memory::SharedMemory;
+use lnet_ring::Consumer;
 use lnet_wire::Nid;
 use memory::{Fetch, Lease, Memory};
 use std::collections::{HashMap, HashSet, VecDeque};

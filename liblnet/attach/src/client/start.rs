@@ -2,9 +2,9 @@
 
 use super::{AttachedNode, Reports, link};
 use crate::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
-use crate::ring::{Consumer, Producer};
 use lnd_common::event_wait::Spin;
 use lnet_os::shared_memory::SharedMemory;
+use lnet_ring::{Consumer, Producer};
 use lnet_wire::{Errno, Pid};
 use std::collections::{HashMap, VecDeque};
 use std::io;

@@ -4,7 +4,7 @@
 //! operation, which its [`Report::Done`] repeats.
 
 pub(crate) mod field;
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
 
 use field::structures;

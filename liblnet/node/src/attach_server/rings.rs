@@ -1,8 +1,8 @@
 //! The memory of a program's rings.
 
-use lnet_attach::ring::size_in_words;
 use lnet_core::Errno;
 use lnet_os::shared_memory::SharedMemory;
+use lnet_ring::size_in_words;
 use std::ffi::CStr;
 use std::io;
 use std::ops::Deref;

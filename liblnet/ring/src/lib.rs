@@ -38,10 +38,14 @@
 //!
 //! Each side keeps its own position in its own memory, and takes the other's only as a claim: a `head` or `tail` that is impossible, or a
 //! record that is longer than what was published, is [`Corrupt`]. A word is loaded once; what is checked is the copy.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod consumer;
 mod fill;
 mod producer;
+mod sync;
 
 pub use consumer::Consumer;
 pub use fill::Fill;
