@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The version of hello, rings and records. Both sides must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The longest body in bytes.
 const MAX_BODY: usize = 4096;
@@ -72,21 +72,24 @@ pub struct Descriptors {
     pub wake_node: OwnedFd,
     /// The eventfd that wakes the program when there are reports.
     pub wake_program: OwnedFd,
+    /// The eventfd that wakes a thread of the program that reads reports because it waits for an event, and sleeps.
+    pub wake_reader: OwnedFd,
     /// The eventfd that wakes a thread of the program that waits for room in the ring of operations.
     pub room: OwnedFd,
 }
 
 impl Descriptors {
     /// The descriptors in the order of the message.
-    pub fn all(&self) -> [BorrowedFd<'_>; 5] {
-        let Self { operations, reports, wake_node, wake_program, room } = self;
-        [operations, reports, wake_node, wake_program, room].map(|descriptor| descriptor.as_fd())
+    pub fn all(&self) -> [BorrowedFd<'_>; 6] {
+        let Self { operations, reports, wake_node, wake_program, wake_reader, room } = self;
+        [operations, reports, wake_node, wake_program, wake_reader, room].map(|descriptor| descriptor.as_fd())
     }
 
     /// The descriptors of a message. `None` if it has another number of them.
     pub fn from_message(descriptors: Vec<OwnedFd>) -> Option<Self> {
-        let [operations, reports, wake_node, wake_program, room] = descriptors.try_into().ok()?;
-        Some(Self { operations, reports, wake_node, wake_program, room })
+        let [operations, reports, wake_node, wake_program, wake_reader, room] =
+            descriptors.try_into().ok()?;
+        Some(Self { operations, reports, wake_node, wake_program, wake_reader, room })
     }
 }
 
@@ -97,10 +100,14 @@ pub fn send<M: Message>(
     message: &M,
     descriptors: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
+    lnet_os::descriptor_passing::send_with(socket, &bytes_of(number, message), descriptors)
+}
+
+fn bytes_of<M: Message>(number: u64, message: &M) -> Vec<u8> {
     let mut body = Vec::new();
     let kind = message.encode(number, &mut body);
-    let bytes = [&kind.to_ne_bytes()[..], &(body.len() as u32).to_ne_bytes(), &body].concat();
-    lnet_os::descriptor_passing::send_with(socket, &bytes, descriptors)
+    let prefix = [kind, size_of_val(&body[..]) as u32].map(u32::to_ne_bytes);
+    prefix.into_iter().flatten().chain(body.into_iter().flat_map(u64::to_ne_bytes)).collect()
 }
 
 /// The reason why no message can be read any more.
@@ -164,9 +171,13 @@ impl Reader {
     fn take<M: Message>(&mut self) -> Result<(u64, M, Vec<OwnedFd>), ReadError> {
         let bytes = std::mem::take(&mut self.bytes);
         let descriptors = std::mem::take(&mut self.descriptors);
-        let (kind, body) =
-            (bytes.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind)), &bytes[PREFIX..]);
-        let (number, message) = M::decode(kind, body)?;
+        let kind = bytes.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));
+        let (words, rest) = bytes[PREFIX..].as_chunks();
+        if !rest.is_empty() {
+            return Err(Malformed::TooShort.into());
+        }
+        let body: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+        let (number, message) = M::decode(kind, &body)?;
         Ok((number, message, descriptors))
     }
 }
@@ -207,9 +218,7 @@ mod tests {
     fn a_message_that_comes_in_parts_is_read_when_it_is_complete() {
         let (here, there) = unix_pair().unwrap();
         there.set_nonblocking(true).unwrap();
-        let mut body = Vec::new();
-        let kind = hello().encode(3, &mut body);
-        let bytes = [&kind.to_ne_bytes()[..], &(body.len() as u32).to_ne_bytes(), &body].concat();
+        let bytes = bytes_of(3, &hello());
         let mut reader = Reader::default();
         for byte in &bytes[..bytes.len() - 1] {
             send_all(&here, &[*byte]).unwrap();

@@ -129,8 +129,8 @@ impl Raw {
         rustix::io::write(&self.wake_node, &1_u64.to_ne_bytes()).unwrap();
     }
 
-    fn push(&mut self, kind: u32, body: &[u8]) {
-        self.operations.push(kind, body).unwrap();
+    fn push(&mut self, kind: u32, body: &[u64]) {
+        self.operations.push_words(kind, body).unwrap();
         if self.operations.publish() == Wake::Needed {
             self.wake();
         }
@@ -154,7 +154,7 @@ impl Raw {
                 rustix::io::read(&self.wake_program, &mut [0; 8]).unwrap();
             }
             self.reports.end_sleep();
-            while let Some(kind) = self.reports.pop(&mut body).unwrap() {
+            while let Some(kind) = self.reports.pop_words(&mut body).unwrap() {
                 if let (number, Report::Done { result }) = Report::decode(kind, &body).unwrap()
                     && number == self.number
                 {
@@ -313,7 +313,7 @@ fn a_program_that_does_not_read_its_reports_loses_its_attachment() {
     let kind = Operation::DiscoveryStatus.encode(1, &mut body);
     // Each has a report.
     for _ in 0..100_000 {
-        if bad.operations.push(kind, &body).is_err() {
+        if bad.operations.push_words(kind, &body).is_err() {
             break;
         }
         _ = bad.operations.publish();
@@ -322,7 +322,7 @@ fn a_program_that_does_not_read_its_reports_loses_its_attachment() {
     let mut tries = 0;
     while bad.operations.begin_wait(body.len()).is_ok() && tries < 200 {
         bad.operations.end_wait();
-        while bad.operations.push(kind, &body).is_ok() {}
+        while bad.operations.push_words(kind, &body).is_ok() {}
         _ = bad.operations.publish();
         if rustix::io::write(&bad.wake_node, &1_u64.to_ne_bytes()).is_err() {
             break;
@@ -339,7 +339,7 @@ fn whatever_is_in_the_rings_ends_one_attachment_at_most() {
     let rig = Rig::new(|_| ());
     let word = || prop_oneof![0..200_u64, any::<u64>()];
     let kinds = || prop_oneof![0..25_u32, any::<u32>()];
-    let records = prop::collection::vec((kinds(), prop::collection::vec(any::<u8>(), 0..80)), 0..20);
+    let records = prop::collection::vec((kinds(), prop::collection::vec(word(), 0..40)), 0..20);
     let words = prop::collection::vec((0..4128_usize, word()), 0..20);
     let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
     runner

@@ -165,7 +165,7 @@ struct Puppet {
     words: SharedMemory,
     reports: Consumer<SharedMemory>,
     wake_node: OwnedFd,
-    body: Vec<u8>,
+    body: Vec<u64>,
 }
 
 impl Puppet {
@@ -191,7 +191,7 @@ impl Puppet {
     /// Asks the node for something; `false` if there is no room. Wakes the node if it sleeps.
     fn try_ask(&mut self, number: u64, operation: &Operation) -> bool {
         let kind = operation.encode(number, &mut self.body);
-        let pushed = self.operations.push(kind, &self.body).is_ok();
+        let pushed = self.operations.push_words(kind, &self.body).is_ok();
         if self.operations.publish() == Wake::Needed {
             self.wake_node();
         }
@@ -205,7 +205,7 @@ impl Puppet {
     /// The next report.
     fn next(&mut self) -> (u64, Report) {
         loop {
-            if let Some(kind) = self.reports.pop(&mut self.body).unwrap() {
+            if let Some(kind) = self.reports.pop_words(&mut self.body).unwrap() {
                 let report = Report::decode(kind, &self.body).unwrap();
                 if self.reports.release() == Wake::Needed {
                     self.wake_node();

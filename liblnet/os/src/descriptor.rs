@@ -28,6 +28,12 @@ pub fn new_eventfd() -> io::Result<OwnedFd> {
     above_standard(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
+/// Wakes threads that wait for an eventfd: makes it readable, which is an event of its own each time for an edge-triggered epoll set.
+pub fn wake(eventfd: &OwnedFd) {
+    // A counter that is full wakes as well.
+    _ = rustix::io::write(eventfd, &1_u64.to_ne_bytes());
+}
+
 /// Makes a Unix socket that listens at a path.
 pub fn listen_unix(path: &Path) -> io::Result<UnixListener> {
     above_standard(UnixListener::bind(path)?)

@@ -1,7 +1,10 @@
 //! The side that reads.
 
-use super::{CONSUMER_SLEEPS, Corrupt, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, TAIL, Wake, Words, words_of};
-use crate::sync::atomic::Ordering;
+use super::{
+    CONSUMER_SLEEPS, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, SECOND_SLEEPS, TAIL,
+    Wake, Words, words_of,
+};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The reading side of a ring. One thread at a time.
 #[derive(Debug)]
@@ -15,6 +18,15 @@ pub struct Consumer<W> {
     released: u64,
 }
 
+/// A record whose body is still in the ring.
+struct Record<'a> {
+    kind: u32,
+    /// The length of the body in bytes.
+    len: usize,
+    /// The words of the body.
+    words: [&'a [AtomicU64]; 2],
+}
+
 impl<W: Words> Consumer<W> {
     /// The reading side of new memory.
     pub fn new(words: W) -> Result<Self, Corrupt> {
@@ -23,27 +35,42 @@ impl<W: Words> Consumer<W> {
 
     /// Copies the next record's body to `body`, in place of what that holds; returns the record's kind. `None`: nothing more was published.
     pub fn pop(&mut self, body: &mut Vec<u8>) -> Result<Option<u32>, Corrupt> {
+        body.clear();
+        let Some(Record { kind, len, words }) = self.next_record()? else { return Ok(None) };
+        for word in words.into_iter().flatten() {
+            body.extend_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        body.truncate(len);
+        Ok(Some(kind))
+    }
+
+    /// The same with a body of words.
+    pub fn pop_words(&mut self, body: &mut Vec<u64>) -> Result<Option<u32>, Corrupt> {
+        body.clear();
+        let Some(Record { kind, words, .. }) = self.next_record()? else { return Ok(None) };
+        for words in words {
+            body.extend(words.iter().map(|word| word.load(Ordering::Relaxed)));
+        }
+        Ok(Some(kind))
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record<'_>>, Corrupt> {
         if self.next == self.head {
             self.look_at_head()?;
             if self.next == self.head {
                 return Ok(None);
             }
         }
-        let records = self.memory.records();
-        let first = records.word(self.next).load(Ordering::Relaxed);
+        let first = self.memory.record(self.next).load(Ordering::Relaxed);
         // The two halves.
         let (kind, bytes) = ((first >> 32) as u32, first as u32);
         let (len, words) = (bytes as usize, self.head - self.next);
         if len > MAX_BODY || words_of(len) > words {
             return Err(Corrupt::Length { bytes, words });
         }
-        body.clear();
-        for number in self.next + 1..self.next + words_of(len) {
-            body.extend_from_slice(&records.word(number).load(Ordering::Relaxed).to_ne_bytes());
-        }
-        body.truncate(len);
+        let begin = self.next + 1;
         self.next += words_of(len);
-        Ok(Some(kind))
+        Ok(Some(Record { kind, len, words: self.memory.records(begin, self.next) }))
     }
 
     /// Lets the producer overwrite what was read.
@@ -59,7 +86,16 @@ impl<W: Words> Consumer<W> {
     /// Announces that this side goes to sleep. `true` if nothing was published: it may sleep until it is woken. [`Consumer::end_sleep`]
     /// follows in either case.
     pub fn begin_sleep(&mut self) -> Result<bool, Corrupt> {
-        self.memory.announce_sleep(CONSUMER_SLEEPS);
+        self.begin_sleep_as(FIRST_SLEEPS)
+    }
+
+    /// The same for a second thread of this side, which is woken in another way: the producer is told [`Wake::NeededBySecond`].
+    pub fn begin_sleep_of_second(&mut self) -> Result<bool, Corrupt> {
+        self.begin_sleep_as(SECOND_SLEEPS)
+    }
+
+    fn begin_sleep_as(&mut self, sleeper: u64) -> Result<bool, Corrupt> {
+        self.memory.announce_sleep(CONSUMER_SLEEPS, sleeper);
         self.look_at_head()?;
         Ok(self.next == self.head)
     }

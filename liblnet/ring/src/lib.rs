@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | 0 | producer | `head`: the number of words that have been published since the beginning |
 //! | 8 | consumer | `tail`: the number of words that have been read |
-//! | 16 | both | 1 while the consumer sleeps, or is about to |
+//! | 16 | both | 1 while the consumer sleeps, or is about to; 2 if its second thread does |
 //! | 24 | both | 1 while the producer waits for room |
 //! | 32 and on | producer | the records; the number of these words is a power of two |
 //!
@@ -30,7 +30,7 @@
 //!   the later one sees what the other has stored. So either the consumer sees the record and stays awake, or the producer sees that it
 //!   sleeps and wakes it. The same holds for word 24 with `tail` in place of `head`, and the sides exchanged.
 //! - Who sees the 1 takes it by a `swap`: of several publications one wakes. The 1 is also stored by a `swap`, so that the two are ordered
-//!   by what they read.
+//!   by what they read. What holds for 1 holds for 2.
 //!
 //! `loom` tries every interleaving of these (`ring_loom`).
 //!
@@ -60,6 +60,10 @@ const HEAD: usize = 0;
 const TAIL: usize = 8;
 const CONSUMER_SLEEPS: usize = 16;
 const PRODUCER_WAITS: usize = 24;
+/// What the words of sleepers hold.
+const AWAKE: u64 = 0;
+const FIRST_SLEEPS: u64 = 1;
+const SECOND_SLEEPS: u64 = 2;
 /// The longest body in bytes.
 pub const MAX_BODY: usize = 16 << 10;
 /// The fewest words for records.
@@ -85,6 +89,8 @@ pub fn size_in_words(capacity: usize) -> Option<usize> {
 pub enum Wake {
     /// It sleeps, and waits to be woken.
     Needed,
+    /// Its second thread sleeps, and waits to be woken: [`Consumer::begin_sleep_of_second`].
+    NeededBySecond,
     /// It is awake, or somebody else wakes it.
     NotNeeded,
 }
@@ -131,9 +137,26 @@ impl<W: Words> Memory<W> {
         }
     }
 
-    /// The words of the records.
-    fn records(&self) -> Records<'_> {
-        Records { words: &self.words, capacity: self.capacity }
+    /// The word of the stream of records with this number.
+    fn record(&self, number: u64) -> &AtomicU64 {
+        &self.words[self.place_of(number)]
+    }
+
+    /// The words of the stream of records from one number up to another, which is no further than the capacity: what is before the end of
+    /// the memory, and what goes on at its beginning.
+    fn records(&self, from: u64, to: u64) -> [&[AtomicU64]; 2] {
+        let all = &self.words[PREFIX..];
+        let (begin, len) = (self.place_of(from) - PREFIX, (to - from) as usize);
+        match begin + len {
+            end if end <= all.len() => [&all[begin..end], &[]],
+            end => [&all[begin..], &all[..end - all.len()]],
+        }
+    }
+
+    /// The place in the memory of the word with this number.
+    const fn place_of(&self, number: u64) -> usize {
+        // Below the capacity, which fits.
+        PREFIX + (number & (self.capacity - 1)) as usize
     }
 
     fn load_acquire(&self, word: usize) -> u64 {
@@ -145,37 +168,27 @@ impl<W: Words> Memory<W> {
     }
 
     /// Announces that the calling side is going to sleep; what it waits for is to be looked at once more afterwards.
-    fn announce_sleep(&self, word: usize) {
-        self.words[word].swap(1, Ordering::AcqRel);
+    fn announce_sleep(&self, word: usize, sleeper: u64) {
+        self.words[word].swap(sleeper, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
     /// Takes the announcement back.
     fn end_sleep(&self, word: usize) {
-        self.words[word].store(0, Ordering::Relaxed);
+        self.words[word].store(AWAKE, Ordering::Relaxed);
     }
 
-    /// Whether the other side sleeps, after the store of what it may wait for. Who gets [`Wake::Needed`] wakes it.
+    /// Whether the other side sleeps, after the store of what it may wait for. Who gets another answer than [`Wake::NotNeeded`] wakes it.
     fn wake(&self, word: usize) -> Wake {
         fence(Ordering::SeqCst);
-        let sleeps =
-            self.words[word].load(Ordering::Relaxed) == 1 && self.words[word].swap(0, Ordering::AcqRel) == 1;
-        if sleeps { Wake::Needed } else { Wake::NotNeeded }
-    }
-}
-
-/// The words of the records, found once for all words of a record.
-#[derive(Clone, Copy)]
-struct Records<'a> {
-    words: &'a [AtomicU64],
-    capacity: u64,
-}
-
-impl<'a> Records<'a> {
-    /// The word of the stream of records with this number.
-    fn word(self, number: u64) -> &'a AtomicU64 {
-        // Below the capacity, which fits.
-        &self.words[PREFIX + (number & (self.capacity - 1)) as usize]
+        if self.words[word].load(Ordering::Relaxed) == AWAKE {
+            return Wake::NotNeeded;
+        }
+        match self.words[word].swap(AWAKE, Ordering::AcqRel) {
+            FIRST_SLEEPS => Wake::Needed,
+            SECOND_SLEEPS => Wake::NeededBySecond,
+            _ => Wake::NotNeeded,
+        }
     }
 }
 

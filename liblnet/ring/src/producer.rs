@@ -1,7 +1,13 @@
 //! The side that writes.
 
-use super::{CONSUMER_SLEEPS, Corrupt, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, TAIL, Wake, Words, words_of};
-use crate::sync::atomic::Ordering;
+use super::{
+    CONSUMER_SLEEPS, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, TAIL, Wake, Words,
+    words_of,
+};
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// The bytes of a word.
+const WORD: usize = size_of::<u64>();
 
 /// The writing side of a ring. One thread at a time.
 #[derive(Debug)]
@@ -37,9 +43,31 @@ impl<W: Words> Producer<W> {
 
     /// Writes a record, which the consumer sees after the next [`Producer::publish`].
     pub fn push(&mut self, kind: u32, body: &[u8]) -> Result<(), PushError> {
-        let needed = words_of(body.len());
-        if body.len() > MAX_BODY || needed > self.memory.capacity {
-            return Err(PushError::TooLong(body.len()));
+        let (whole, rest) = body.as_chunks::<WORD>();
+        let mut last = [0; WORD];
+        last[..rest.len()].copy_from_slice(rest);
+        let places = self.begin_record(kind, body.len())?.into_iter().flatten();
+        for (place, word) in places.zip(whole.iter().chain([&last])) {
+            place.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The same with a body of words.
+    pub fn push_words(&mut self, kind: u32, body: &[u64]) -> Result<(), PushError> {
+        let [first, second] = self.begin_record(kind, size_of_val(body))?;
+        let (begin, end) = body.split_at(first.len());
+        for (places, words) in [(first, begin), (second, end)] {
+            places.iter().zip(words).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
+        }
+        Ok(())
+    }
+
+    /// Takes the room for a record with a body of `len` bytes; returns the places of its words.
+    fn begin_record(&mut self, kind: u32, len: usize) -> Result<[&[AtomicU64]; 2], PushError> {
+        let needed = words_of(len);
+        if len > MAX_BODY || needed > self.memory.capacity {
+            return Err(PushError::TooLong(len));
         }
         if self.room() < needed {
             self.look_at_tail()?;
@@ -47,16 +75,11 @@ impl<W: Words> Producer<W> {
                 return Err(PushError::Full);
             }
         }
-        let first = u64::from(kind) << 32 | body.len() as u64;
-        let records = self.memory.records();
-        records.word(self.next).store(first, Ordering::Relaxed);
-        for (number, bytes) in (self.next + 1..).zip(body.chunks(8)) {
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            records.word(number).store(u64::from_ne_bytes(word), Ordering::Relaxed);
-        }
+        let first = u64::from(kind) << 32 | len as u64;
+        self.memory.record(self.next).store(first, Ordering::Relaxed);
+        let begin = self.next + 1;
         self.next += needed;
-        Ok(())
+        Ok(self.memory.records(begin, self.next))
     }
 
     /// Shows the consumer all records that were pushed.
@@ -72,7 +95,7 @@ impl<W: Words> Producer<W> {
     /// Announces that this side waits for room for a body of `len` bytes. `true` if there is none: it may sleep until it is woken. What
     /// was pushed has been published before. [`Producer::end_wait`] follows in either case.
     pub fn begin_wait(&mut self, len: usize) -> Result<bool, Corrupt> {
-        self.memory.announce_sleep(PRODUCER_WAITS);
+        self.memory.announce_sleep(PRODUCER_WAITS, FIRST_SLEEPS);
         self.look_at_tail()?;
         Ok(self.room() < words_of(len))
     }

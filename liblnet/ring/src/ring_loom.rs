@@ -28,7 +28,7 @@ struct Signal {
 
 impl Signal {
     fn set(&self, wake: Wake) {
-        if wake == Wake::Needed {
+        if wake != Wake::NotNeeded {
             *self.count.lock().unwrap() += 1;
             self.changed.notify_one();
         }
@@ -64,6 +64,7 @@ fn push_all(mut producer: Producer<Ring>, signals: &[Signal; 2], records: u32) {
     }
 }
 
+/// The two threads of the consumer take turns; as they never sleep at the same time, one stands for both.
 fn pop_all(mut consumer: Consumer<Ring>, signals: &[Signal; 2], records: u32) {
     let mut body = Vec::new();
     for number in 1..=records {
@@ -71,7 +72,11 @@ fn pop_all(mut consumer: Consumer<Ring>, signals: &[Signal; 2], records: u32) {
             if let Some(kind) = consumer.pop(&mut body).unwrap() {
                 break kind;
             }
-            if consumer.begin_sleep().unwrap() {
+            let sleeps = match number % 2 {
+                1 => consumer.begin_sleep(),
+                _ => consumer.begin_sleep_of_second(),
+            };
+            if sleeps.unwrap() {
                 signals[0].wait();
             }
             consumer.end_sleep();

@@ -131,7 +131,7 @@ impl AttachedNode {
     ) -> Result<(), Errno> {
         let its = self.md(md)?;
         its.copy_out();
-        let may_be_posted = from.is_none() && self.leads_on(target, its.len());
+        let may_be_posted = self.leads_on(from, target, its.len());
         let operation = Operation::Put { from, md, ack, target, hdr_data };
         self.request(&its, ack, may_be_posted, &operation)
     }
@@ -139,16 +139,20 @@ impl AttachedNode {
     /// `LNetGet`, as [`AttachedNode::put`].
     pub fn get(&self, from: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
         let its = self.md(md)?;
-        let may_be_posted = from.is_none() && self.leads_on(target, its.len());
+        let may_be_posted = self.leads_on(from, target, its.len());
         self.request(&its, true, may_be_posted, &Operation::Get { from, md, target })
     }
 
-    /// Whether a message to this target has left before, and one of `len` bytes may. Over the loopback the events come before the call
-    /// returns, as those of a node of this process do, and so do those of a first failure.
-    fn leads_on(&self, target: Target, len: u32) -> bool {
-        target.portal < MAX_PORTALS
-            && len <= MAX_PAYLOAD
-            && target.nid.is_some_and(|nid| !nid.is_loopback() && lock(&self.reached).contains(&nid))
+    /// Whether a message on this way has left before, and one of `len` bytes may. To the program itself over the loopback the events
+    /// come before the call returns, as those of a node of this process do, and so do those of a first failure.
+    fn leads_on(&self, from: Option<Nid>, target: Target, len: u32) -> bool {
+        let Some(nid) = target.nid else { return false };
+        if target.portal >= MAX_PORTALS || len > MAX_PAYLOAD || (nid.is_loopback() && target.pid == self.pid)
+        {
+            return false;
+        }
+        let reached = lock(&self.reached);
+        reached.get(&nid).is_some_and(|origins| from.is_none_or(|from| origins.contains(&from)))
     }
 
     /// Sends a PUT or GET. `responds`: whether an ACK or REPLY is wanted.

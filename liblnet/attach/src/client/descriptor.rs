@@ -229,7 +229,7 @@ impl AttachedNode {
             if is_last {
                 queue.md_ending();
             }
-            let spec = MdSpec { eq: md.spec.eq, ..event.md };
+            let spec = MdSpec { threshold: event.md.threshold, ..md.spec };
             queue.deliver(&Event { md: spec, ..event });
             if is_last {
                 queue.md_ended();

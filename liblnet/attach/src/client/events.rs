@@ -1,7 +1,6 @@
 //! The threads that read the reports, and that run the handlers of the program.
 
-use super::link::wake;
-use super::{AttachedNode, Task};
+use super::{AttachedNode, Reports, Task};
 use lnd_common::deliverers::{DelivererId, Role};
 use lnd_common::event_wait;
 use lnd_common::handler_watch::{self, Served};
@@ -9,7 +8,7 @@ use lnd_common::sync::{lock, try_lock};
 use lnet_core::event::{EventQueue, HandlerState, in_handler};
 use lnet_core::lnd::Progress;
 use lnet_core::{EqHandle, Errno, Polled};
-use lnet_os::descriptor::new_epoll;
+use lnet_os::descriptor::{new_epoll, wake};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::Cell;
@@ -82,18 +81,22 @@ impl AttachedNode {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
         // An error, such as EINTR, is as good as an event: the caller looks again.
         let count = epoll::wait(&self.waited_for, &mut events, timeout).unwrap_or(0);
-        let has = |its| events.iter().take(count).any(|event| event.data.u64() == its);
-        if has(WAKE_UP) {
-            _ = rustix::io::read(&self.wake_program, &mut [0; 8]);
-        }
-        !has(NODE_GONE)
+        !events.iter().take(count).any(|event| event.data.u64() == NODE_GONE)
     }
 
     /// What the owner waits for. A set of epoll, as `poll` needs a limit of descriptors that the program may have lowered.
     pub(super) fn set_to_wait_for(wake_program: &OwnedFd, stream: &UnixStream) -> io::Result<OwnedFd> {
         let set = new_epoll()?;
-        epoll::add(&set, wake_program, EventData::new_u64(WAKE_UP), EventFlags::IN)?;
+        // With its edges the counter need not be read.
+        epoll::add(&set, wake_program, EventData::new_u64(WAKE_UP), EventFlags::IN | EventFlags::ET)?;
         epoll::add(&set, stream, EventData::new_u64(NODE_GONE), EventFlags::RDHUP)?;
+        Ok(set)
+    }
+
+    /// What a thread waits for that reads the reports because it waits for an event.
+    pub(super) fn set_of_reader(wake_reader: &OwnedFd) -> io::Result<OwnedFd> {
+        let set = new_epoll()?;
+        epoll::add(&set, wake_reader, EventData::new_u64(WAKE_UP), EventFlags::IN | EventFlags::ET)?;
         Ok(set)
     }
 
@@ -105,6 +108,8 @@ impl AttachedNode {
 
     /// Ends the attachment, whose node is gone: whatever waits ends with [`Errno::NetworkDown`].
     fn end(&self) {
+        // A thread that sleeps as reader has them locked.
+        wake(&self.wake_reader);
         // What the node has told before its end counts.
         self.read(&mut lock(&self.reports));
         self.has_ended.store(true, Ordering::SeqCst);
@@ -176,26 +181,71 @@ impl AttachedNode {
         if in_handler() && timeout != Some(Duration::ZERO) {
             return Err(Errno::Busy);
         }
-        let queues = eqs.iter().map(|eq| self.queue(*eq)).collect::<Result<Vec<Arc<EventQueue>>, _>>()?;
-        if queues.is_empty() {
-            return Err(Errno::NotFound);
+        match eqs {
+            [] => Err(Errno::NotFound),
+            // Without a list on the heap.
+            [eq] => self.wait_for_event(&[self.queue(*eq)?], timeout),
+            _ => {
+                let queues = eqs.iter().map(|eq| self.queue(*eq)).collect::<Result<Vec<_>, _>>()?;
+                self.wait_for_event(&queues, timeout)
+            }
         }
-        let _reading = Reading(self);
-        event_wait::wait(&queues, timeout, &self.spin, |timeout| self.progress(timeout)).transpose()
     }
 
-    /// Reads the reports, for a thread that waits for an event.
+    fn wait_for_event(
+        &self,
+        queues: &[Arc<EventQueue>],
+        timeout: Option<Duration>,
+    ) -> Result<Option<(usize, Polled)>, Errno> {
+        let has_read = Cell::new(false);
+        let progress = |timeout| {
+            has_read.set(true);
+            self.progress(timeout)
+        };
+        let found = event_wait::wait(queues, timeout, &self.spin, progress);
+        // Somebody else reads the reports from now on.
+        if has_read.get()
+            && let Some(reports) = try_lock(&self.reports)
+        {
+            self.leave(reports);
+        }
+        found.transpose()
+    }
+
+    /// Reads the reports, for a thread that waits for an event, and sleeps until there is one or the time is over.
     fn progress(&self, timeout: Duration) -> Progress {
         let Some(mut reports) = try_lock(&self.reports) else { return Progress::NotOffered };
-        if !timeout.is_zero() || in_handler() || self.has_ended.load(Ordering::SeqCst) {
+        if in_handler() || self.has_ended.load(Ordering::SeqCst) {
             self.leave(reports);
             return Progress::NotOffered;
         }
         self.disarm(&mut reports);
-        let worked = self.read(&mut reports);
-        drop(reports);
+        let mut worked = self.read(&mut reports);
+        if !worked && !timeout.is_zero() {
+            worked = self.sleep_as_reader(&mut reports, timeout);
+        }
+        match timeout.is_zero() {
+            true => drop(reports),
+            // The thread may sleep elsewhere from now on.
+            false => self.leave(reports),
+        }
         self.do_tasks(Role::Application);
         if worked { Progress::Worked } else { Progress::Idle }
+    }
+
+    /// Waits until there are reports or the time is over, while the owner sleeps on. Returns whether there was one.
+    fn sleep_as_reader(&self, reports: &mut Reports, timeout: Duration) -> bool {
+        if reports.consumer.begin_sleep_of_second() == Ok(true) {
+            let timeout = Timespec {
+                tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: timeout.subsec_nanos().into(),
+            };
+            let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
+            // An error, such as EINTR, is as good as an event: the caller looks again.
+            _ = epoll::wait(&self.reader_waits_for, &mut events, Some(&timeout));
+        }
+        reports.consumer.end_sleep();
+        self.read(reports)
     }
 
     /// Removes an event of a queue: `LNetEQGet`.
@@ -211,17 +261,6 @@ impl AttachedNode {
     /// Wakes the thread that reads when nobody else does.
     pub(super) fn wake_owner(&self) {
         wake(&self.wake_program);
-    }
-}
-
-/// A wait for an event, in which the calling thread reads the reports. At its end somebody else does.
-struct Reading<'a>(&'a AttachedNode);
-
-impl Drop for Reading<'_> {
-    fn drop(&mut self) {
-        if let Some(reports) = try_lock(&self.0.reports) {
-            self.0.leave(reports);
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::hello::{self, ToNode};
 use crate::record::{Answer, Message, Operation, Report};
 use lnd_common::sync::{lock, try_lock};
 use lnet_core::{Errno, Event, EventKind};
+use lnet_os::descriptor::wake;
 use lnet_os::shared_memory::SharedMemory;
 use lnet_os::stop_point;
 use lnet_ring::{Producer, PushError, Wake};
@@ -29,7 +30,7 @@ const OWNER_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 #[derive(Debug)]
 pub(super) struct Sender {
     producer: Producer<SharedMemory>,
-    body: Vec<u8>,
+    body: Vec<u64>,
     /// Wakes a thread that waits for room.
     room: OwnedFd,
 }
@@ -37,7 +38,7 @@ pub(super) struct Sender {
 /// An operation whose result a thread waits for.
 #[derive(Debug, Default)]
 pub(super) struct Call {
-    result: Mutex<Option<Result<Answer, Errno>>>,
+    result: Mutex<CallResult>,
     done: Condvar,
     /// The MD that the operation makes: it has its handle before its first event comes.
     md: Option<Arc<ProgramMd>>,
@@ -45,24 +46,41 @@ pub(super) struct Call {
     tasks: Mutex<Vec<Task>>,
 }
 
+/// The result of a [`Call`], once it is there.
+#[derive(Debug, Default)]
+struct CallResult {
+    is: Option<Result<Answer, Errno>>,
+    /// Whether a thread sleeps until then.
+    is_waited_for: bool,
+}
+
 impl Call {
     fn take(&self) -> Option<Result<Answer, Errno>> {
-        lock(&self.result).take()
+        lock(&self.result).is.take()
+    }
+
+    fn has_ended(&self) -> bool {
+        lock(&self.result).is.is_some()
     }
 
     fn wait(&self) -> Result<Answer, Errno> {
         let mut result = lock(&self.result);
         loop {
-            if let Some(result) = result.take() {
+            if let Some(result) = result.is.take() {
                 return result;
             }
+            result.is_waited_for = true;
             result = self.done.wait(result).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn end(&self, with: Result<Answer, Errno>) {
-        lock(&self.result).get_or_insert(with);
-        self.done.notify_all();
+        let mut result = lock(&self.result);
+        result.is.get_or_insert(with);
+        // A wake-up costs a system call even if no thread waits.
+        if result.is_waited_for {
+            self.done.notify_all();
+        }
     }
 }
 
@@ -133,10 +151,10 @@ impl AttachedNode {
         let Sender { producer, body, room } = &mut *lock(&self.sender);
         let kind = operation.encode(number, body);
         loop {
-            match producer.push(kind, body) {
+            match producer.push_words(kind, body) {
                 Ok(()) => break,
                 Err(PushError::Full) => {
-                    let waits = producer.begin_wait(body.len());
+                    let waits = producer.begin_wait(size_of_val(&body[..]));
                     if waits == Ok(true) {
                         wait_for(room, &ROOM_TIMEOUT);
                     }
@@ -173,7 +191,7 @@ impl AttachedNode {
             for look in 1..=MAX_LOOKS {
                 self.disarm(&mut reports);
                 self.read(&mut reports);
-                if lock(&call.result).is_some() {
+                if call.has_ended() {
                     break;
                 }
                 if look.is_multiple_of(LOOKS_PER_YIELD) {
@@ -254,7 +272,7 @@ impl AttachedNode {
         let Reports { consumer, body, .. } = reports;
         let mut worked = false;
         loop {
-            let kind = match consumer.pop(body) {
+            let kind = match consumer.pop_words(body) {
                 Ok(Some(kind)) => kind,
                 Ok(None) => break,
                 Err(_) => {
@@ -313,8 +331,10 @@ impl AttachedNode {
         let Some(nid) = event.target.nid else { return };
         let mut reached = lock(&self.reached);
         match event.status {
-            Ok(()) if reached.contains(&nid) => {}
-            Ok(()) => _ = reached.insert(nid),
+            Ok(()) => {
+                let origins = reached.entry(nid).or_default();
+                origins.extend(event.initiator.nid.filter(|origin| !origins.contains(origin)));
+            }
             Err(_) => _ = reached.remove(&nid),
         }
     }
@@ -339,12 +359,6 @@ impl AttachedNode {
         calls.values().for_each(|call| call.end(Err(Errno::NetworkDown)));
         wake(&lock(&self.sender).room);
     }
-}
-
-/// Makes an eventfd readable.
-pub(super) fn wake(eventfd: &OwnedFd) {
-    // A counter that is full wakes as well.
-    _ = rustix::io::write(eventfd, &1_u64.to_ne_bytes());
 }
 
 /// Waits until an eventfd is readable, and empties it.

@@ -3,13 +3,14 @@
 
 use super::AttachedNode;
 use crate::record::{Operation, Piece, ProgramMemory};
+use foldhash::HashMap;
 use lnd_common::sync::lock;
 use lnet_core::memory::MemRange;
 use lnet_core::{Errno, MdHandle, MdMemory, MdOptions};
 use lnet_os::shared_memory::SharedMemory;
 use lnet_os::stop_point;
 use range_alloc::RangeAllocator;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 

@@ -20,6 +20,7 @@ mod start;
 pub use start::{AttachError, ClientConfig};
 
 use descriptor::ProgramMd;
+use foldhash::{HashMap, HashSet};
 use link::{Call, Sender};
 use lnd_common::deliverers::Deliverers;
 use lnd_common::driver_threads::Threads;
@@ -29,9 +30,9 @@ use lnet_core::event::EventQueue;
 use lnet_core::{EqHandle, Event, MdHandle};
 use lnet_os::shared_memory::SharedMemory;
 use lnet_ring::Consumer;
-use lnet_wire::Nid;
+use lnet_wire::{Nid, Pid};
 use memory::{Fetch, Lease, Memory};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -43,6 +44,8 @@ pub struct AttachedNode {
     me: Weak<Self>,
     /// The name of the node.
     name: String,
+    /// The program's PID on the node.
+    pid: Pid,
     stream: UnixStream,
     sender: Mutex<Sender>,
     next_number: AtomicU64,
@@ -51,6 +54,9 @@ pub struct AttachedNode {
     wake_program: OwnedFd,
     /// What the owner waits for: the wake-up of the program, and the end of the connection.
     waited_for: OwnedFd,
+    wake_reader: OwnedFd,
+    /// What a thread waits for that reads the reports because it waits for an event.
+    reader_waits_for: OwnedFd,
     calls: Mutex<HashMap<u64, Arc<Call>>>,
     mds: Mutex<HashMap<MdHandle, Arc<ProgramMd>>>,
     queues: Mutex<HashMap<EqHandle, Arc<EventQueue>>>,
@@ -63,8 +69,8 @@ pub struct AttachedNode {
     threads: Threads,
     watch: WatchSignal,
     spin: Spin,
-    /// The NIDs that a PUT or GET has left for, and none has failed since.
-    reached: Mutex<HashSet<Nid>>,
+    /// The NIDs that a PUT or GET has left for, and none has failed since; for each those that it has left from.
+    reached: Mutex<HashMap<Nid, HashSet<Nid>>>,
     /// PUTs and GETs whose SEND event has not come.
     unsent: AtomicU32,
     /// Whether the program ends the attachment.
@@ -87,7 +93,7 @@ enum Task {
 #[derive(Debug)]
 struct Reports {
     consumer: Consumer<SharedMemory>,
-    body: Vec<u8>,
+    body: Vec<u64>,
     /// Whether the node wakes this program when there is a report.
     is_armed: bool,
 }

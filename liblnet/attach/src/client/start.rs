@@ -6,7 +6,7 @@ use lnd_common::event_wait::Spin;
 use lnet_os::shared_memory::SharedMemory;
 use lnet_ring::{Consumer, Producer};
 use lnet_wire::{Errno, Pid};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -70,21 +70,23 @@ impl AttachedNode {
             (Err(_), Err(error)) => return Err(error.into()),
             (answer, _) => answer?,
         };
-        let name = match answer {
-            ToProgram::Welcome { pid: _, node } => node,
+        let (pid, name) = match answer {
+            ToProgram::Welcome { pid, node } => (pid, node),
             ToProgram::Refused { errno, why } => return Err(AttachError::Refused { errno, why }),
         };
         let rings = |error: &dyn ToString| AttachError::Rings(error.to_string());
-        let Descriptors { operations, reports, wake_node, wake_program, room } =
+        let Descriptors { operations, reports, wake_node, wake_program, wake_reader, room } =
             Descriptors::from_message(descriptors).ok_or_else(|| rings(&"not all of them came"))?;
         let producer = Producer::new(SharedMemory::map(operations).map_err(|error| rings(&error))?);
         let producer = producer.map_err(|corrupt| rings(&corrupt))?;
         let consumer = Consumer::new(SharedMemory::map(reports).map_err(|error| rings(&error))?);
         let consumer = consumer.map_err(|corrupt| rings(&corrupt))?;
         let waited_for = Self::set_to_wait_for(&wake_program, &stream)?;
+        let reader_waits_for = Self::set_of_reader(&wake_reader)?;
         let node = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             name,
+            pid,
             stream,
             sender: Mutex::new(link::Sender::new(producer, room)),
             next_number: AtomicU64::new(1),
@@ -92,11 +94,13 @@ impl AttachedNode {
             wake_node,
             wake_program,
             waited_for,
-            calls: Mutex::new(HashMap::new()),
-            mds: Mutex::new(HashMap::new()),
-            queues: Mutex::new(HashMap::new()),
+            wake_reader,
+            reader_waits_for,
+            calls: Mutex::default(),
+            mds: Mutex::default(),
+            queues: Mutex::default(),
             memory: Arc::default(),
-            lent: Mutex::new(HashMap::new()),
+            lent: Mutex::default(),
             tasks: Mutex::new(VecDeque::new()),
             deliverers: Default::default(),
             threads: Default::default(),

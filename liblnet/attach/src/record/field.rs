@@ -1,51 +1,51 @@
-//! Values in the body of a record. Both processes run on one machine, so that numbers are in its byte order.
+//! Values in the body of a record, which is a list of words of 64 bits: a number takes a word, whatever its size. Both processes run on one
+//! machine, so that words are in its byte order.
 
 use super::{Answer, Malformed, ProgramMemory};
 use lnet_core::{
-    EqHandle, Errno, EventKind, EventParty, InsertPosition, MatchId, MdHandle, MdOptions, MdSpec, MeHandle,
-    Near, Target,
+    EqHandle, Errno, Event, EventKind, EventParty, InsertPosition, MatchId, MdHandle, MdOptions, MdSpec,
+    MeHandle, Near, Target,
 };
 use lnet_wire::{Nid, Pid};
 
 /// A value that is put into bodies, and taken from them. What was put is taken as the same value.
 pub(crate) trait Field: Sized {
     /// Appends the value.
-    fn put(&self, to: &mut Vec<u8>);
+    fn put(&self, to: &mut Vec<u64>);
 
     /// Takes the value from the beginning of `from`.
-    fn take(from: &mut &[u8]) -> Result<Self, Malformed>;
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed>;
 }
 
-/// The first bytes of `from`, which it then begins behind.
-fn bytes<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], Malformed> {
+/// The bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+/// The first words of `from`, which it then begins behind.
+fn words<const N: usize>(from: &mut &[u64]) -> Result<[u64; N], Malformed> {
     let (first, rest) = from.split_first_chunk::<N>().ok_or(Malformed::TooShort)?;
     *from = rest;
     Ok(*first)
 }
 
-macro_rules! numbers {
-    ($($number:ty),*) => {$(
-        impl Field for $number {
-            fn put(&self, to: &mut Vec<u8>) {
-                to.extend_from_slice(&self.to_ne_bytes());
-            }
-
-            fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
-                Ok(Self::from_ne_bytes(bytes(from)?))
-            }
-        }
-    )*};
-}
-
-numbers!(u8, u32, i32, u64);
-
-impl Field for bool {
-    fn put(&self, to: &mut Vec<u8>) {
-        u8::from(*self).put(to);
+impl Field for u64 {
+    #[inline]
+    fn put(&self, to: &mut Vec<u64>) {
+        to.push(*self);
     }
 
-    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
-        match u8::take(from)? {
+    #[inline]
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
+        words(from).map(|[word]| word)
+    }
+}
+
+impl Field for bool {
+    fn put(&self, to: &mut Vec<u64>) {
+        u64::from(*self).put(to);
+    }
+
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
+        match u64::take(from)? {
             0 => Ok(false),
             1 => Ok(true),
             _ => Err(Malformed::Value("a truth value")),
@@ -57,12 +57,14 @@ impl Field for bool {
 macro_rules! stands_for {
     ($($type:ty: $number:ty, $put:expr, $take:expr, $what:literal;)*) => {$(
         impl Field for $type {
-            fn put(&self, to: &mut Vec<u8>) {
+            #[inline]
+            fn put(&self, to: &mut Vec<u64>) {
                 let number: fn(&Self) -> $number = $put;
                 number(self).put(to);
             }
 
-            fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+            #[inline]
+            fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
                 let value: fn($number) -> Option<Self> = $take;
                 value(<$number>::take(from)?).ok_or(Malformed::Value($what))
             }
@@ -71,6 +73,9 @@ macro_rules! stands_for {
 }
 
 stands_for! {
+    u8: u64, |its| u64::from(*its), |word| Self::try_from(word).ok(), "a number of 8 bits";
+    u32: u64, |its| u64::from(*its), |word| Self::try_from(word).ok(), "a number of 32 bits";
+    i32: u64, |its| i64::from(*its).cast_unsigned(), |word| Self::try_from(word.cast_signed()).ok(), "a number of 32 bits";
     Pid: u32, |its| its.0, |number| Some(Self(number)), "a PID";
     MdHandle: u64, |its| its.cookie(), |cookie| Some(Self::from_cookie(cookie)), "an MD's handle";
     MeHandle: u64, |its| its.cookie(), |cookie| Some(Self::from_cookie(cookie)), "an ME's handle";
@@ -86,31 +91,54 @@ const POSITIONS: [InsertPosition; 3] = [InsertPosition::Before, InsertPosition::
 const KINDS: [EventKind; 6] =
     [EventKind::Get, EventKind::Put, EventKind::Reply, EventKind::Ack, EventKind::Send, EventKind::Unlink];
 
+/// The bytes of the twenty-byte form of a NID.
+const WIRE20: usize = 20;
+/// The word before the twenty-byte form of a NID that has no form of eight bytes, in which it is none.
+const LONG: u64 = u64::MAX;
+
 impl Field for Nid {
-    fn put(&self, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.to_wire20());
+    fn put(&self, to: &mut Vec<u64>) {
+        if let Some(short) = self.to_u64() {
+            return short.put(to);
+        }
+        LONG.put(to);
+        let mut padded = [0; 3 * WORD];
+        padded[..WIRE20].copy_from_slice(&self.to_wire20());
+        padded.as_chunks().0.iter().for_each(|word| u64::from_ne_bytes(*word).put(to));
     }
 
-    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
-        Self::from_wire20(bytes(from)?).ok_or(Malformed::Value("a NID"))
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
+        let nid = match u64::take(from)? {
+            LONG => {
+                let words = words::<3>(from)?.map(u64::to_ne_bytes);
+                match words.as_flattened().split_first_chunk() {
+                    Some((wire20, [0, 0, 0, 0])) => {
+                        Self::from_wire20(*wire20).filter(|nid| nid.to_u64().is_none())
+                    }
+                    _ => None,
+                }
+            }
+            short => Self::from_u64(short),
+        };
+        nid.ok_or(Malformed::Value("a NID"))
     }
 }
 
 impl<T: Field> Field for Option<T> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Vec<u64>) {
         self.is_some().put(to);
         if let Some(value) = self {
             value.put(to);
         }
     }
 
-    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
         if bool::take(from)? { T::take(from).map(Some) } else { Ok(None) }
     }
 }
 
 impl<T: Field, E: Field> Field for Result<T, E> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Vec<u64>) {
         self.is_ok().put(to);
         match self {
             Ok(value) => value.put(to),
@@ -118,30 +146,36 @@ impl<T: Field, E: Field> Field for Result<T, E> {
         }
     }
 
-    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
         if bool::take(from)? { T::take(from).map(Ok) } else { E::take(from).map(Err) }
     }
 }
 
 impl Field for String {
-    fn put(&self, to: &mut Vec<u8>) {
-        // A body is far shorter than 4 GiB.
-        (self.len() as u32).put(to);
-        to.extend_from_slice(self.as_bytes());
+    fn put(&self, to: &mut Vec<u64>) {
+        (self.len() as u64).put(to);
+        for bytes in self.as_bytes().chunks(WORD) {
+            let mut word = [0; WORD];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_ne_bytes(word).put(to);
+        }
     }
 
-    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
-        let len = u32::take(from)? as usize;
-        let (text, rest) = from.split_at_checked(len).ok_or(Malformed::TooShort)?;
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
+        let len = usize::try_from(u64::take(from)?).map_err(|_| Malformed::TooShort)?;
+        let (text, rest) = from.split_at_checked(len.div_ceil(WORD)).ok_or(Malformed::TooShort)?;
         *from = rest;
-        Self::from_utf8(text.to_vec()).map_err(|_| Malformed::Value("a text"))
+        let mut bytes: Vec<u8> = text.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let is_filled_up = bytes.split_off(len).iter().all(|byte| *byte == 0);
+        let text = Self::from_utf8(bytes).ok().filter(|_| is_filled_up);
+        text.ok_or(Malformed::Value("a text"))
     }
 }
 
 impl Field for () {
-    fn put(&self, _: &mut Vec<u8>) {}
+    fn put(&self, _: &mut Vec<u64>) {}
 
-    fn take(_: &mut &[u8]) -> Result<Self, Malformed> {
+    fn take(_: &mut &[u64]) -> Result<Self, Malformed> {
         Ok(())
     }
 }
@@ -150,7 +184,7 @@ impl Field for () {
 macro_rules! choices {
     ($($type:ident: $what:literal { $($number:literal = $variant:ident $(($($item:ident),*))? $({ $($field:ident),* })?),* $(,)? })*) => {$(
         impl Field for $type {
-            fn put(&self, to: &mut Vec<u8>) {
+            fn put(&self, to: &mut Vec<u64>) {
                 match self {
                     $(Self::$variant $(($($item),*))? $({ $($field),* })? => {
                         $number.put(to);
@@ -160,7 +194,7 @@ macro_rules! choices {
                 }
             }
 
-            fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+            fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
                 Ok(match u8::take(from)? {
                     $($number => {
                         $($(let $item = Field::take(from)?;)*)?
@@ -183,16 +217,15 @@ choices! {
 }
 
 impl<T: Field> Field for Vec<T> {
-    fn put(&self, to: &mut Vec<u8>) {
-        // A body is far shorter than 4 GiB.
-        (self.len() as u32).put(to);
+    fn put(&self, to: &mut Vec<u64>) {
+        (self.len() as u64).put(to);
         self.iter().for_each(|value| value.put(to));
     }
 
-    fn take(from: &mut &[u8]) -> Result<Self, Malformed> {
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
         // Not with this capacity: the number may be wrong.
         let mut all = Self::new();
-        for _ in 0..u32::take(from)? {
+        for _ in 0..u64::take(from)? {
             all.push(T::take(from)?);
         }
         Ok(all)
@@ -203,12 +236,12 @@ impl<T: Field> Field for Vec<T> {
 macro_rules! structures {
     ($($type:ident { $($field:ident),* $(,)? })*) => {$(
         impl $crate::record::field::Field for $type {
-            fn put(&self, to: &mut Vec<u8>) {
+            fn put(&self, to: &mut Vec<u64>) {
                 let Self { $($field),* } = self;
                 $($crate::record::field::Field::put($field, to);)*
             }
 
-            fn take(from: &mut &[u8]) -> Result<Self, $crate::record::Malformed> {
+            fn take(from: &mut &[u64]) -> Result<Self, $crate::record::Malformed> {
                 $(let $field = $crate::record::field::Field::take(from)?;)*
                 Ok(Self { $($field),* })
             }
@@ -223,3 +256,40 @@ structures! {
     MdSpec { start, length, threshold, max_size, options, user_ptr, eq }
     EventParty { nid, pid }
 }
+
+impl Field for Event {
+    fn put(&self, to: &mut Vec<u64>) {
+        let Self { kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, .. } = self;
+        let Self { md_handle, md, hdr_data, status, unlinked, offset, sequence, .. } = self;
+        (kind.put(to), target.put(to), initiator.put(to), source.put(to), sender.put(to));
+        (portal.put(to), match_bits.put(to), rlength.put(to), mlength.put(to), md_handle.put(to));
+        (md.threshold.put(to), hdr_data.put(to), status.put(to), unlinked.put(to));
+        (offset.put(to), sequence.put(to));
+    }
+
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
+        // In the order in which they were put.
+        Ok(Self {
+            kind: Field::take(from)?,
+            target: Field::take(from)?,
+            initiator: Field::take(from)?,
+            source: Field::take(from)?,
+            sender: Field::take(from)?,
+            portal: Field::take(from)?,
+            match_bits: Field::take(from)?,
+            rlength: Field::take(from)?,
+            mlength: Field::take(from)?,
+            md_handle: Field::take(from)?,
+            md: MdSpec { threshold: Field::take(from)?, ..UNTOLD },
+            hdr_data: Field::take(from)?,
+            status: Field::take(from)?,
+            unlinked: Field::take(from)?,
+            offset: Field::take(from)?,
+            sequence: Field::take(from)?,
+        })
+    }
+}
+
+/// The MD of an event, of which only the threshold is told: the program has the rest.
+pub(super) const UNTOLD: MdSpec =
+    MdSpec { start: 0, length: 0, threshold: 0, max_size: 0, options: MdOptions(0), user_ptr: 0, eq: None };

@@ -104,10 +104,10 @@ pub enum Answer {
 /// A record, or a message on the socket: something with a kind and a body.
 pub trait Message: Sized {
     /// Puts the body into `body`, in place of what that holds; returns the kind.
-    fn encode(&self, number: u64, body: &mut Vec<u8>) -> u32;
+    fn encode(&self, number: u64, body: &mut Vec<u64>) -> u32;
 
     /// The number and the message with this kind and body.
-    fn decode(kind: u32, body: &[u8]) -> Result<(u64, Self), Malformed>;
+    fn decode(kind: u32, body: &[u64]) -> Result<(u64, Self), Malformed>;
 }
 
 /// An enumeration whose variants are kinds of messages.
@@ -120,7 +120,7 @@ macro_rules! messages {
         }
 
         impl $crate::record::Message for $name {
-            fn encode(&self, number: u64, body: &mut Vec<u8>) -> u32 {
+            fn encode(&self, number: u64, body: &mut Vec<u64>) -> u32 {
                 use $crate::record::field::Field;
                 body.clear();
                 number.put(body);
@@ -132,7 +132,7 @@ macro_rules! messages {
                 }
             }
 
-            fn decode(kind: u32, mut body: &[u8]) -> Result<(u64, Self), $crate::record::Malformed> {
+            fn decode(kind: u32, mut body: &[u64]) -> Result<(u64, Self), $crate::record::Malformed> {
                 use $crate::record::field::Field;
                 let from = &mut body;
                 let number = u64::take(from)?;
@@ -151,10 +151,6 @@ structures! {
     Piece { registration, offset, len }
     MatchEntry { from, match_bits, ignore_bits, unlink, position }
     Descriptor { spec, memory, unlink, near }
-    Event {
-        kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, md_handle, md, hdr_data, status, unlinked, offset,
-        sequence,
-    }
 }
 
 messages! {
@@ -295,7 +291,7 @@ messages! {
         }
         /// An event of an MD. Its number is that of the operation whose result follows and from which it comes, or 0.
         2 = Happened {
-            /// The event; its MD's queue and its place there are the program's to fill in.
+            /// The event; of its MD only the threshold is told, and its place in the queue is the program's to fill in.
             event: Event,
         }
         /// A peer wants to GET data of an MD whose memory only the program has: see [`Operation::Fetched`]. The number is as that of an

@@ -5,19 +5,19 @@ use super::operations::Carrier;
 use super::reports::Reports;
 use super::rings::RingMemory;
 use super::status::{Identity, Status};
-use super::wake::wake;
 use lnet_attach::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
 use lnet_attach::record::{Message, Operation};
 use lnet_core::Errno;
 use lnet_dlc::peer_cred::PeerCred;
 use lnet_log::LogClass;
-use lnet_os::descriptor::new_eventfd;
+use lnet_os::descriptor::{new_epoll, new_eventfd, wake};
 use lnet_ring::{Consumer, Fill, Producer, Wake, size_in_words};
 use lnet_wire::Pid;
+use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -33,6 +33,10 @@ const BATCH: u32 = 64;
 const MAX_IDLE_LOOKS: u32 = 256;
 const LOOKS_PER_YIELD: u32 = 16;
 
+/// The events of what the thread waits for.
+const WAKE_UP: u64 = 0;
+const OTHER: u64 = 1;
+
 /// A program that is attached.
 pub(super) struct Client<'a> {
     carrier: Carrier<'a>,
@@ -40,7 +44,8 @@ pub(super) struct Client<'a> {
     reader: Reader,
     operations: Consumer<RingMemory>,
     room: OwnedFd,
-    wake: &'a Arc<OwnedFd>,
+    /// What the thread waits for: to be woken, the socket, and the process.
+    waited_for: OwnedFd,
     /// Becomes readable when the process ends, where the system permits it: a child of `fork` keeps the socket open.
     process: Option<OwnedFd>,
 }
@@ -95,6 +100,10 @@ impl<'a> Client<'a> {
             Err((stream, errno)) => return refuse(shared, &stream, &named, errno.text()),
         };
         client.process = process.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
+        if let Some(process) = &client.process {
+            // Without it the end of the socket is the end.
+            _ = epoll::add(&client.waited_for, process, EventData::new_u64(OTHER), EventFlags::IN);
+        }
         shared.log(LogClass::Attached, &named, format_args!("{named}: attached"));
         let end = client.serve();
         client.carrier.end();
@@ -125,12 +134,19 @@ impl<'a> Client<'a> {
             let operations = RingMemory::new(c"lnet-operations", program.operations)?;
             let reports = RingMemory::new(c"lnet-reports", program.reports)?;
             let copy = |fd: &OwnedFd| fd.try_clone();
-            let [wake_program, room] = [new_eventfd()?, new_eventfd()?];
+            let [wake_program, wake_reader, room] = [new_eventfd()?, new_eventfd()?, new_eventfd()?];
+            let waited_for = new_epoll()?;
+            // With its edges the counter need not be read.
+            epoll::add(&waited_for, wake, EventData::new_u64(WAKE_UP), EventFlags::IN | EventFlags::ET)
+                .map_err(io::Error::from)?;
+            epoll::add(&waited_for, &stream, EventData::new_u64(OTHER), EventFlags::IN)
+                .map_err(io::Error::from)?;
             let descriptors = Descriptors {
                 operations: operations.file()?,
                 reports: reports.file()?,
                 wake_node: copy(wake)?,
                 wake_program: copy(&wake_program)?,
+                wake_reader: copy(&wake_reader)?,
                 room: copy(&room)?,
             };
             let fill = |memory: &RingMemory| Fill::new(memory.clone()).map_err(|_| Errno::Invalid);
@@ -138,13 +154,14 @@ impl<'a> Client<'a> {
             let operations = Consumer::new(operations).map_err(|_| Errno::Invalid)?;
             let reports = Producer::new(reports).map_err(|_| Errno::Invalid)?;
             let max_unread = shared.config.max_unread;
-            let reports = Arc::new(Reports::new(reports, wake_program, Arc::clone(wake), max_unread));
+            let wake_ups = [wake_program, wake_reader];
+            let reports = Arc::new(Reports::new(reports, wake_ups, Arc::clone(wake), max_unread));
             let pid = shared.pids.assign(program.pid, process);
             let carrier = Carrier::new(shared, id, pid, reports);
             let carrier = carrier.inspect_err(|_| shared.pids.release(pid))?;
-            Ok((carrier, operations, room, descriptors, fills))
+            Ok((carrier, operations, room, waited_for, descriptors, fills))
         };
-        let (carrier, operations, room, descriptors, fills) = match made() {
+        let (carrier, operations, room, waited_for, descriptors, fills) = match made() {
             Ok(made) => made,
             Err(errno) => return Err((stream, errno)),
         };
@@ -152,7 +169,7 @@ impl<'a> Client<'a> {
         // Before the program knows that it is admitted.
         _ = status.set(carrier.status(identity, fills));
         let welcome = ToProgram::Welcome { pid: carrier.pid, node: shared.node.name().to_string() };
-        let client = Self { carrier, stream, reader, operations, room, wake, process: None };
+        let client = Self { carrier, stream, reader, operations, room, waited_for, process: None };
         let welcomed = hello::send(&client.stream, 0, &welcome, &descriptors.all());
         match welcomed.and_then(|()| client.stream.set_nonblocking(true)) {
             Ok(()) => Ok(client),
@@ -192,10 +209,10 @@ impl<'a> Client<'a> {
     }
 
     /// Carries out the operations that are in the ring, at most a batch. Returns their number.
-    fn work_off(&mut self, body: &mut Vec<u8>) -> Result<u32, End> {
+    fn work_off(&mut self, body: &mut Vec<u64>) -> Result<u32, End> {
         let mut worked = 0;
         while worked < BATCH {
-            let kind = match self.operations.pop(body) {
+            let kind = match self.operations.pop_words(body) {
                 Ok(Some(kind)) => kind,
                 Ok(None) => break,
                 Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
@@ -217,7 +234,7 @@ impl<'a> Client<'a> {
     fn look_elsewhere(&mut self, sleeps: bool) -> Result<(), End> {
         if sleeps {
             match self.operations.begin_sleep() {
-                Ok(true) => self.wait(None),
+                Ok(true) => self.wait(),
                 Ok(false) => {}
                 Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
             }
@@ -250,17 +267,12 @@ impl<'a> Client<'a> {
         }
     }
 
-    fn wait(&self, timeout: Option<&Timespec>) {
-        let mut fds = vec![
-            PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN),
-            PollFd::new(&self.stream, PollFlags::IN),
-        ];
-        fds.extend(self.process.as_ref().map(|process| PollFd::new(process, PollFlags::IN)));
+    fn wait(&self) {
+        let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(OTHER) }; 3];
         // An error, such as EINTR, is as good as an event.
-        _ = poll(&mut fds, timeout);
-        if !fds[0].revents().is_empty() {
+        let count = epoll::wait(&self.waited_for, &mut events, None).unwrap_or(0);
+        if events.iter().take(count).any(|event| event.data.u64() == WAKE_UP) {
             self.carrier.counts.wakeups.increment();
-            _ = rustix::io::read(self.wake, &mut [0; 8]);
         }
     }
 }

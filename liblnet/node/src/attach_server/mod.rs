@@ -17,7 +17,6 @@ mod pids;
 mod reports;
 mod rings;
 mod status;
-mod wake;
 
 pub use crate::named_socket::SocketAccess;
 
@@ -31,7 +30,7 @@ use lnet_dlc::peer_cred::PeerCred;
 use lnet_dlc::request::AttachedPrograms;
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_log::{LogClass, RateLimitedLog};
-use lnet_os::descriptor::{accept_unix, new_eventfd};
+use lnet_os::descriptor::{accept_unix, new_eventfd, wake};
 use lnet_os::thread::JoinHandle;
 use nix::unistd::Group;
 use pids::Pids;
@@ -45,7 +44,6 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use wake::wake;
 
 /// The limits for programs, and who is admitted.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! The MEs and MDs that a program owns: it can use no others, and they end with it.
 
+use foldhash::HashMap;
 use lnd_common::sync::lock;
 use lnet_core::{Errno, MdHandle, MeHandle};
 use lnet_dlc::request::PayloadWays;
-use std::collections::HashMap;
 use std::sync::Mutex;
 
 /// The MEs and MDs of one program.

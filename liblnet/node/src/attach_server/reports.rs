@@ -1,9 +1,9 @@
 //! What a program is told: the ring of reports, and those that wait for room in it.
 
 use super::rings::RingMemory;
-use super::wake::wake;
 use lnd_common::sync::lock;
 use lnet_attach::record::{Message, Report};
+use lnet_os::descriptor::wake;
 use lnet_os::stop_point;
 use lnet_ring::{Producer, PushError, Wake};
 use std::collections::VecDeque;
@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Reports {
     state: Mutex<State>,
     wake_program: OwnedFd,
+    /// Wakes the program's thread that reads the reports itself.
+    wake_reader: OwnedFd,
     wake_node: Arc<OwnedFd>,
     max_unread: usize,
 }
@@ -24,8 +26,8 @@ struct State {
     /// `None` when the attachment has ended.
     producer: Option<Producer<RingMemory>>,
     /// Reports for which the ring has no room, in order: the kind and the body.
-    waiting: VecDeque<(u32, Vec<u8>)>,
-    body: Vec<u8>,
+    waiting: VecDeque<(u32, Vec<u64>)>,
+    body: Vec<u64>,
     failure: Option<String>,
     counts: ReportCounts,
 }
@@ -44,7 +46,7 @@ pub(super) struct ReportCounts {
 impl Reports {
     pub(super) fn new(
         producer: Producer<RingMemory>,
-        wake_program: OwnedFd,
+        [wake_program, wake_reader]: [OwnedFd; 2],
         wake_node: Arc<OwnedFd>,
         max_unread: usize,
     ) -> Self {
@@ -55,7 +57,7 @@ impl Reports {
             failure: None,
             counts: ReportCounts::default(),
         };
-        Self { state: Mutex::new(state), wake_program, wake_node, max_unread }
+        Self { state: Mutex::new(state), wake_program, wake_reader, wake_node, max_unread }
     }
 
     /// Tells the program something. If there is no room it is told later.
@@ -65,7 +67,7 @@ impl Reports {
         let kind = report.encode(number, &mut state.body);
         state.counts.reports += 1;
         if state.waiting.is_empty() {
-            match producer.push(kind, &state.body) {
+            match producer.push_words(kind, &state.body) {
                 Ok(()) => {
                     stop_point::reach("node: report written");
                     return self.publish(state);
@@ -112,11 +114,11 @@ impl Reports {
     /// Pushes what waits until there is no more room; the program wakes the node when there is.
     fn wait_for_room(&self, state: &mut State) {
         while let (Some(producer), Some((kind, body))) = (&mut state.producer, state.waiting.front()) {
-            let pushed = match producer.push(*kind, body) {
+            let pushed = match producer.push_words(*kind, body) {
                 Err(PushError::Full) => {
                     let wake = producer.publish();
                     self.wake(&mut state.counts, wake);
-                    match producer.begin_wait(body.len()) {
+                    match producer.begin_wait(size_of_val(&body[..])) {
                         Ok(true) => return,
                         Ok(false) => {
                             producer.end_wait();
@@ -143,10 +145,13 @@ impl Reports {
     }
 
     fn wake(&self, counts: &mut ReportCounts, needed: Wake) {
-        if needed == Wake::Needed {
-            counts.wakeups += 1;
-            wake(&self.wake_program);
-        }
+        let sleeper = match needed {
+            Wake::Needed => &self.wake_program,
+            Wake::NeededBySecond => &self.wake_reader,
+            Wake::NotNeeded => return,
+        };
+        counts.wakeups += 1;
+        wake(sleeper);
     }
 
     fn fail(&self, state: &mut State, failure: String) {
