@@ -148,7 +148,7 @@ lint:
 	@scripts/setup lint
 	scripts/lint
 
-COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf --lst $(RELEASE)/lst \
+COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf --lnetd $(RELEASE)/lnetd --lst $(RELEASE)/lst \
 	--count-allocations $(C_PROGRAMS)/libcount_allocations.so
 
 bench: compare-programs
@@ -215,14 +215,15 @@ bench-motr: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/m0net_perf
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup bench
-	cargo build --release --package compare --package lst
+	cargo build --release --package compare --package lst --package lnetd
 
-# o2ib-path apart: cargo would enable the features that it needs in the crates of message-path too, whose code they change.
+# o2ib-path and attach-path apart: cargo would enable the features that it needs in the crates of message-path too, whose code they change.
 .PHONY: message-costs
 message-costs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup test
 	cargo build --release --package compare --package message-path
 	cargo build --release --package o2ib-path
+	cargo build --release --package attach-path
 	@scripts/message-costs $(RELEASE) $(C_PROGRAMS)
 
 .PHONY: generated-files

@@ -1,4 +1,5 @@
-//! Instructions that callgrind counts: in the core, by `message-path`, and over the InfiniBand driver, by `o2ib-path`.
+//! Instructions that callgrind counts: in the core, by `message-path`, over the InfiniBand driver, by `o2ib-path`, and between attached
+//! programs, by `attach-path`.
 //!
 //! The cost of an operation is the difference of two runs of which one has twice as many operations: the cost of a run before
 //! and after the operations is the same in both.
@@ -8,7 +9,7 @@ use crate::error::{Error, context};
 use std::path::Path;
 use std::process::Command;
 
-/// An operation to be run: see `benches/message-path` and `benches/o2ib-path`.
+/// An operation to be run: see `benches/message-path`, `benches/o2ib-path` and `benches/attach-path`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub(super) name: &'static str,
@@ -32,6 +33,9 @@ pub(super) const OPERATIONS: [Operation; 9] = [
 pub(super) const OVER_O2IB: Operation =
     Operation { name: "instructions over o2ib, PUT of 8 B with ACK", arguments: "put 8" };
 
+/// What a PUT costs more between two attached programs than on the node itself. With threads, as `OVER_O2IB`.
+pub(super) const BY_ATTACHMENT: &str = "instructions that attachment adds, PUT of 8 B with ACK";
+
 /// Number of operations of the shorter run.
 const COUNT: u32 = 1000;
 
@@ -49,6 +53,13 @@ pub(super) fn count(program: &Path, operation: Operation) -> Result<Cost, Error>
     };
     let more = run(2 * COUNT)? - run(COUNT)?;
     Ok(Cost { name: operation.name.to_owned(), figure: more / f64::from(COUNT) })
+}
+
+/// The cost of [`BY_ATTACHMENT`], as `attach-path` has it.
+pub(super) fn count_attachment(program: &Path) -> Result<Cost, Error> {
+    let of =
+        |arguments| Ok::<f64, Error>(count(program, Operation { name: BY_ATTACHMENT, arguments })?.figure);
+    Ok(Cost { name: BY_ATTACHMENT.to_owned(), figure: of("attached")? - of("own")? })
 }
 
 /// Reads the number of instructions from the output of callgrind.

@@ -2,7 +2,7 @@
 //! limit in a file that is checked in; a cost above its limit is a failure.
 //!
 //! ```text
-//! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --o2ib-path FILE
+//! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --o2ib-path FILE --attach-path FILE
 //!         [--valgrind] [--strace] [--count-allocations FILE]
 //! ```
 //!
@@ -40,6 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         }
         let over_o2ib = || Ok(vec![instructions::count(&options.o2ib_path, instructions::OVER_O2IB)?]);
         report.add_best(over_o2ib)?;
+        report.add_best(|| Ok(vec![instructions::count_attachment(&options.attach_path)?]))?;
     }
     for work in o2ib::WORK {
         report.add(&o2ib::count(&options.o2ib_path, work)?)?;
@@ -138,6 +139,7 @@ mod tests {
             .iter()
             .chain([&instructions::OVER_O2IB])
             .map(|operation| operation.name.to_owned())
+            .chain([instructions::BY_ATTACHMENT.to_owned()])
             .chain(o2ib::WORK.iter().flat_map(|work| work.names()))
             .chain(system_calls::WORK.iter().flat_map(|work| work.names()))
             .chain(allocations::WORK.iter().flat_map(|work| allocations::names(*work)))

@@ -10,6 +10,7 @@ pub(crate) struct Options {
     pub(super) lnet_perf: PathBuf,
     pub(super) message_path: PathBuf,
     pub(super) o2ib_path: PathBuf,
+    pub(super) attach_path: PathBuf,
     /// Whether instructions are counted.
     pub(super) valgrind: bool,
     /// Whether system calls are counted.
@@ -19,7 +20,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Error> {
-    let (mut limits, mut lnet_perf, mut message_path, mut o2ib_path) = (None, None, None, None);
+    let (mut limits, mut lnet_perf, mut message_path) = (None, None, None);
+    let (mut o2ib_path, mut attach_path) = (None, None);
     let (mut valgrind, mut strace, mut count_allocations) = (false, false, None);
     while let Some(argument) = arguments.next() {
         let target = match argument.as_str() {
@@ -27,6 +29,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
             "--lnet-perf" => &mut lnet_perf,
             "--message-path" => &mut message_path,
             "--o2ib-path" => &mut o2ib_path,
+            "--attach-path" => &mut attach_path,
             "--count-allocations" => &mut count_allocations,
             "--valgrind" => {
                 valgrind = true;
@@ -45,6 +48,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
         lnet_perf: lnet_perf.ok_or("--lnet-perf is missing")?,
         message_path: message_path.ok_or("--message-path is missing")?,
         o2ib_path: o2ib_path.ok_or("--o2ib-path is missing")?,
+        attach_path: attach_path.ok_or("--attach-path is missing")?,
         valgrind,
         strace,
         count_allocations,
@@ -61,7 +65,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_follows_from_the_options() {
-        let programs = "--limits l --lnet-perf p --message-path m --o2ib-path o";
+        let programs = "--limits l --lnet-perf p --message-path m --o2ib-path o --attach-path a";
         for (more, expected) in [
             ("--strace", (false, true, None)),
             ("--valgrind --count-allocations c", (true, false, Some("c".into()))),
@@ -81,6 +85,7 @@ mod tests {
             "--limits l --fast",
             "--limits l --lnet-perf p --message-path m",
             "--limits l --lnet-perf p --o2ib-path o",
+            "--limits l --lnet-perf p --message-path m --o2ib-path o",
         ] {
             assert!(of(arguments).is_err(), "{arguments}");
         }
