@@ -31,10 +31,10 @@ pub(crate) fn present(contestant: impl Contestant + 'static) -> Entrant {
     entrant(contestant, None)
 }
 
-fn entrant(contestant: impl Contestant + 'static, absent: Option<String>) -> Entrant {
+pub(crate) fn entrant(contestant: impl Contestant + 'static, absent: Option<String>) -> Entrant {
     Entrant { contestant: Box::new(contestant), absent }
 }
 
-fn absent(program: &str, package: &str) -> Option<String> {
+pub(crate) fn absent(program: &str, package: &str) -> Option<String> {
     (!runs(program, "-h")).then(|| format!("{program} is not installed ({package})"))
 }

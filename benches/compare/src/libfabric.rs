@@ -1,4 +1,4 @@
-//! libfabric's own ping-pong program over its provider for TCP.
+//! libfabric's own ping-pong program over its providers for TCP and for shared memory.
 
 use crate::contestant::{IterationTest, Sample};
 use crate::error::{Error, context};
@@ -17,6 +17,8 @@ pub(crate) enum Endpoint {
     Msg,
     /// Reliable datagrams, which need no connection: the nearest to LNet.
     Rdm,
+    /// The same through shared memory.
+    SharedMemory,
 }
 
 pub(crate) const ENDPOINTS: [Endpoint; 2] = [Endpoint::Msg, Endpoint::Rdm];
@@ -25,7 +27,14 @@ impl Endpoint {
     const fn argument(self) -> &'static str {
         match self {
             Self::Msg => "msg",
-            Self::Rdm => "rdm",
+            Self::Rdm | Self::SharedMemory => "rdm",
+        }
+    }
+
+    const fn provider(self) -> &'static str {
+        match self {
+            Self::Msg | Self::Rdm => "tcp",
+            Self::SharedMemory => "shm",
         }
     }
 }
@@ -35,6 +44,7 @@ impl IterationTest for Endpoint {
         match self {
             Self::Msg => MSG,
             Self::Rdm => RDM,
+            Self::SharedMemory => "libfabric rdm, shared memory",
         }
     }
 
@@ -55,7 +65,7 @@ impl IterationTest for Endpoint {
         let port = free_port()?.to_string();
         let common = || {
             let mut command = tied(PROGRAM);
-            command.env("FI_TCP_IFACE", "lo").args(["-p", "tcp", "-e", self.argument()]);
+            command.env("FI_TCP_IFACE", "lo").args(["-p", self.provider(), "-e", self.argument()]);
             command.args(["-I", &iterations.to_string(), "-S", &scenario.size().to_string()]);
             command
         };

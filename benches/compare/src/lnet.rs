@@ -45,7 +45,7 @@ const OPERATIONS_LIMIT: Duration = Duration::from_secs(300);
 
 impl Length {
     /// Returns the time limit for the processes.
-    fn limit(self) -> Duration {
+    pub(crate) fn limit(self) -> Duration {
         match self {
             Self::Time(duration) => limit(duration),
             Self::Operations(_) => OPERATIONS_LIMIT,
@@ -124,7 +124,7 @@ pub(crate) const NAME: &str = "LNet";
 /// Name in the report of LNet through a router.
 pub(crate) const ROUTED: &str = "LNet, router";
 
-const NETWORKS: &str = "LNET_NETWORKS";
+pub(crate) const NETWORKS: &str = "LNET_NETWORKS";
 
 pub(crate) struct Lnet {
     /// The path of `lnet_perf`.
@@ -150,14 +150,32 @@ impl Contestant for Lnet {
 
     fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
         let Run { output, router } = self.run(scenario, Length::Time(duration), |_| Vec::new())?;
-        let name = match scenario {
-            Scenario::RoundTrip { .. } => "microseconds",
-            Scenario::Rate { .. } => "bytes_per_second",
-        };
-        let messages = value(&output, "messages")? as u64;
-        let between = router.map(|router| router.cpu_seconds);
-        Ok(Sample { value: value(&output, name)?, messages, between })
+        Ok(Sample { between: router.map(|router| router.cpu_seconds), ..sample(scenario, &output)? })
     }
+}
+
+/// Returns the arguments of `lnet_perf` for a measurement with this server.
+pub(crate) fn arguments(scenario: Scenario, server: &str, length: Length) -> Vec<String> {
+    let operation = match scenario {
+        Scenario::RoundTrip { .. } => "round-trip",
+        Scenario::Rate { operation: Operation::Put, .. } => "put",
+        Scenario::Rate { operation: Operation::Get, .. } => "get",
+    };
+    let in_flight = match scenario {
+        Scenario::Rate { in_flight, .. } => Some(in_flight.to_string()),
+        Scenario::RoundTrip { .. } => None,
+    };
+    let begin = [operation.to_owned(), server.to_owned(), scenario.size().to_string()];
+    begin.into_iter().chain(in_flight).chain([length.to_string()]).collect()
+}
+
+/// Reads what `lnet_perf` has measured.
+pub(crate) fn sample(scenario: Scenario, output: &str) -> Result<Sample, Error> {
+    let name = match scenario {
+        Scenario::RoundTrip { .. } => "microseconds",
+        Scenario::Rate { .. } => "bytes_per_second",
+    };
+    Ok(Sample { value: value(output, name)?, messages: value(output, "messages")? as u64, between: None })
 }
 
 impl Lnet {
@@ -234,16 +252,7 @@ impl Lnet {
         };
         let _server = serving(Side::Server, "serve")?;
         let mut client = node(Side::Client);
-        let operation = match scenario {
-            Scenario::RoundTrip { .. } => "round-trip",
-            Scenario::Rate { operation: Operation::Put, .. } => "put",
-            Scenario::Rate { operation: Operation::Get, .. } => "get",
-        };
-        client.args([operation, &self.way.server(), &scenario.size().to_string()]);
-        if let Scenario::Rate { in_flight, .. } = scenario {
-            client.arg(in_flight.to_string());
-        }
-        client.arg(length.to_string());
+        client.args(arguments(scenario, &self.way.server(), length));
         let output = output_of(&mut client, length.limit())?;
         let router = router.as_mut().map(used_by).transpose()?;
         Ok(Run { output, router })
@@ -255,11 +264,11 @@ fn used_by(router: &mut Peer) -> Result<RouterUse, Error> {
     Ok(RouterUse { cpu_seconds, allocations: value(&router.ask()?, "allocations")? })
 }
 
-fn configure(command: &mut Command, port: u16) -> &mut Command {
+pub(crate) fn configure(command: &mut Command, port: u16) -> &mut Command {
     command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", port.to_string())
 }
 
-fn networks(address: Ipv4Addr) -> String {
+pub(crate) fn networks(address: Ipv4Addr) -> String {
     format!("tcp({address})")
 }
 

@@ -5,11 +5,12 @@
 //! a time. A contestant that does not run to its end is named in the report, and the others continue.
 //!
 //! ```text
-//! compare [--quick] [--routing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
-//!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
+//! compare [--quick] [--routing] [--sharing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
+//!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--lnetd FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
-//! `--routing` measures only messages through a router, and `--selftest` only the grid of LNet selftest with the console
+//! `--routing` measures only messages through a router, `--sharing` only those between programs of one machine, for which `--lnetd` names the
+//! daemon, and `--selftest` only the grid of LNet selftest with the console
 //! that `--lst` names; a short run leaves both out otherwise. Samples that other programs disturbed are taken again, for
 //! `--repeat-limit` seconds in all. `--only` measures the lines with one of these texts in them, as `PUT 8 B, 64 in
 //! flight: raw TCP`, prints them, and ends. `--congestion` runs the whole comparison in a new network namespace whose TCP
@@ -19,6 +20,7 @@
 //! `message_costs`.
 #![forbid(unsafe_code)]
 
+mod attached;
 mod congestion;
 mod contestant;
 mod contestants;
@@ -42,6 +44,7 @@ mod router_report;
 mod routing;
 mod scenario;
 mod selftest;
+mod sharing;
 mod statistics;
 mod ucx;
 
@@ -79,6 +82,9 @@ fn compare(options: &Options) -> Result<(), Error> {
     if options.routing {
         return routing(options);
     }
+    if options.sharing {
+        return sharing(options);
+    }
     if options.selftest {
         return selftest(options);
     }
@@ -111,7 +117,19 @@ fn compare(options: &Options) -> Result<(), Error> {
         return Ok(());
     }
     routing(options)?;
+    sharing(options)?;
     selftest(options)
+}
+
+/// Measures programs of one machine, if there is a daemon for them.
+fn sharing(options: &Options) -> Result<(), Error> {
+    if options.lnetd.is_none() {
+        return Ok(());
+    }
+    let results = sharing::measure(options)?;
+    let report = report::sharing(&results, options);
+    println!("{report}");
+    options.write.as_deref().map_or(Ok(()), |path| report::replace_section(path, Section::Sharing, &report))
 }
 
 /// Measures the grid of LNet selftest, if its console is there.

@@ -25,6 +25,8 @@ pub(crate) struct Options {
     pub(crate) duration: Duration,
     /// Whether to measure only the part about routers.
     pub(crate) routing: bool,
+    /// Whether to measure only the part about programs of one machine.
+    pub(crate) sharing: bool,
     /// Whether to measure only the most important lines.
     pub(crate) quick: bool,
     /// Texts of which the line of a contestant in a scenario must contain one; if empty, all are measured.
@@ -35,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) congestion: Option<String>,
     /// The C program that measures LNet; without it there is no LNet in the comparison.
     pub(crate) lnet_perf: Option<PathBuf>,
+    /// The daemon that programs are attached to; without it the part about programs of one machine is not measured.
+    pub(crate) lnetd: Option<PathBuf>,
     /// The console of LNet selftest; without it there is no grid.
     pub(crate) lst: Option<PathBuf>,
     /// Whether to measure only the grid of LNet selftest.
@@ -61,11 +65,13 @@ impl Default for Options {
             rounds: 7,
             duration: Duration::from_millis(300),
             routing: false,
+            sharing: false,
             quick: false,
             only: Vec::new(),
             repeat_limit: Duration::from_secs(600),
             congestion: None,
             lnet_perf: None,
+            lnetd: None,
             lst: None,
             selftest: false,
             count_allocations: None,
@@ -99,6 +105,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
                 options.connections = 20;
             }
             "--routing" => options.routing = true,
+            "--sharing" => options.sharing = true,
             "--rounds" => options.rounds = number(&argument, &value()?)?,
             "--seconds" => options.duration = seconds(&argument, &value()?)?,
             "--repeat-limit" => options.repeat_limit = seconds(&argument, &value()?)?,
@@ -106,6 +113,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
             CONGESTION => options.congestion = Some(value()?),
             "--connections" => options.connections = number(&argument, &value()?)?,
             "--lnet-perf" => options.lnet_perf = Some(value()?.into()),
+            "--lnetd" => options.lnetd = Some(value()?.into()),
             "--lst" => options.lst = Some(value()?.into()),
             "--selftest" => options.selftest = true,
             "--count-allocations" => options.count_allocations = Some(value()?.into()),

@@ -1,5 +1,6 @@
 //! The report, in Markdown, and its place in the document.
 
+use crate::attached;
 use crate::error::{Error, context};
 use crate::lnet;
 use crate::machine;
@@ -19,6 +20,7 @@ use std::path::Path;
 pub(crate) enum Section {
     Measured,
     Routing,
+    Sharing,
     Selftest,
 }
 
@@ -27,6 +29,7 @@ impl Section {
         match self {
             Self::Measured => "measured",
             Self::Routing => "routing",
+            Self::Sharing => "sharing",
             Self::Selftest => "selftest",
         }
     }
@@ -42,6 +45,8 @@ enum Reference {
     Lnet,
     /// LNet through a router; the table has a column for the process between.
     Router,
+    /// LNet of two programs that are attached to one node, which is between them.
+    Attached,
 }
 
 impl Reference {
@@ -49,6 +54,7 @@ impl Reference {
         match self {
             Self::Lnet => lnet::NAME,
             Self::Router => lnet::ROUTED,
+            Self::Attached => attached::NAME,
         }
     }
 
@@ -60,6 +66,10 @@ impl Reference {
             }
             Self::Router => {
                 "| what | who | median | spread | LNet, router ÷ this | spread | CPU, all | CPU of the one between |\n\
+                 |---|---|---|---|---|---|---|---|\n"
+            }
+            Self::Attached => {
+                "| what | who | median | spread | programs on one node ÷ this | spread | CPU, all | CPU of the nodes between |\n\
                  |---|---|---|---|---|---|---|---|\n"
             }
         }
@@ -85,6 +95,11 @@ pub(crate) fn markdown(findings: &Findings<'_>, options: &Options) -> String {
         None => {}
     }
     text
+}
+
+/// Returns the part about programs of one machine.
+pub(crate) fn sharing(results: &Results, options: &Options) -> String {
+    comparison(results, Reference::Attached, options)
 }
 
 /// Returns the part about routers.
@@ -115,7 +130,9 @@ fn comparison_rows(text: &mut String, row: &Row, reference: Reference) {
     let ours = row.of(reference.name());
     let last = |between: Option<f64>| match reference {
         Reference::Lnet => String::new(),
-        Reference::Router => format!(" {} |", between.map_or_else(String::new, |cpu| scenario.show_cpu(cpu))),
+        Reference::Router | Reference::Attached => {
+            format!(" {} |", between.map_or_else(String::new, |cpu| scenario.show_cpu(cpu)))
+        }
     };
     for (number, Entry { name, outcome }) in row.entries.iter().enumerate() {
         let what = if number == 0 { scenario.to_string() } else { String::new() };

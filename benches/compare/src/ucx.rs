@@ -1,4 +1,4 @@
-//! UCX's own performance test over TCP.
+//! UCX's own performance test over TCP, and through shared memory.
 
 use crate::contestant::{IterationTest, Sample};
 use crate::error::{Error, context};
@@ -18,18 +18,35 @@ pub(crate) enum Test {
     TagSleeping,
     /// Accesses to remote memory, without matching.
     Memory,
+    /// As `Tag`, through shared memory.
+    SharedTag,
+    /// As `Memory`, through shared memory.
+    SharedMemory,
 }
 
+/// Those over TCP.
 pub(crate) const TESTS: [Test; 3] = [Test::Tag, Test::TagSleeping, Test::Memory];
+pub(crate) const IN_SHARED_MEMORY: [Test; 2] = [Test::SharedTag, Test::SharedMemory];
 
 impl Test {
     const fn argument(self, scenario: Scenario) -> &'static str {
         match (self, scenario) {
-            (Self::Tag | Self::TagSleeping, Scenario::RoundTrip { .. }) => "tag_lat",
-            (Self::Tag | Self::TagSleeping, Scenario::Rate { .. }) => "tag_bw",
-            (Self::Memory, Scenario::RoundTrip { .. }) => "ucp_put_lat",
-            (Self::Memory, Scenario::Rate { operation: Operation::Put, .. }) => "ucp_put_bw",
-            (Self::Memory, Scenario::Rate { operation: Operation::Get, .. }) => "ucp_get",
+            (Self::Tag | Self::TagSleeping | Self::SharedTag, Scenario::RoundTrip { .. }) => "tag_lat",
+            (Self::Tag | Self::TagSleeping | Self::SharedTag, Scenario::Rate { .. }) => "tag_bw",
+            (Self::Memory | Self::SharedMemory, Scenario::RoundTrip { .. }) => "ucp_put_lat",
+            (Self::Memory | Self::SharedMemory, Scenario::Rate { operation: Operation::Put, .. }) => {
+                "ucp_put_bw"
+            }
+            (Self::Memory | Self::SharedMemory, Scenario::Rate { operation: Operation::Get, .. }) => {
+                "ucp_get"
+            }
+        }
+    }
+
+    const fn transports(self) -> &'static str {
+        match self {
+            Self::Tag | Self::TagSleeping | Self::Memory => "tcp",
+            Self::SharedTag | Self::SharedMemory => "shm",
         }
     }
 }
@@ -40,14 +57,19 @@ impl IterationTest for Test {
             Self::Tag => TAG,
             Self::TagSleeping => "UCX tag, sleeping",
             Self::Memory => "UCX put/get",
+            Self::SharedTag => "UCX tag, shared memory",
+            Self::SharedMemory => "UCX put/get, shared memory",
         }
     }
 
     fn supports(&self, scenario: Scenario) -> bool {
         matches!(
             (self, scenario),
-            (Self::Memory, _)
-                | (Self::Tag, Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, .. })
+            (Self::Memory | Self::SharedMemory, _)
+                | (
+                    Self::Tag | Self::SharedTag,
+                    Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, .. }
+                )
                 | (Self::TagSleeping, Scenario::RoundTrip { .. })
         )
     }
@@ -62,7 +84,10 @@ impl IterationTest for Test {
         let common = || {
             let mut command = tied(PROGRAM);
             // UCX writes its warnings to standard output, between its results.
-            command.env("UCX_TLS", "tcp").env("UCX_NET_DEVICES", "lo").env("UCX_LOG_LEVEL", "error");
+            command
+                .env("UCX_TLS", self.transports())
+                .env("UCX_NET_DEVICES", "lo")
+                .env("UCX_LOG_LEVEL", "error");
             command.args(["-f", "-v", "-t", self.argument(scenario), "-p", &port]);
             command.args(["-s", &scenario.size().to_string()]);
             command.args(["-n", &iterations.to_string(), "-w", &warm_up.to_string()]);
