@@ -5,12 +5,17 @@
 //! affect other peers. When `credits / peer_credits` peers (of one CPU partition, where the credits of the NI are
 //! divided) are slow at the same time they hold all credits of the NI. Then messages to other peers wait in one FIFO queue
 //! (CR-10), but not for long: see [`NiCreditPool`].
+//!
+//! The programs that share a node get returned credits in turn: none waits for all messages that another one has begun before.
 
 mod ni;
+mod round_robin_queue;
 mod shared;
 
 pub(crate) use ni::SharedNiPool;
 pub use ni::{NiCredit, NiCreditPool, RECLAIM_AFTER};
+use round_robin_queue::RoundRobinQueue;
+pub use round_robin_queue::{SenderId, Sent};
 pub(crate) use shared::SharedPool;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -19,7 +24,7 @@ use std::num::NonZeroUsize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Credits(pub i32);
 
-/// A pool of credits with a FIFO queue of waiting items.
+/// A pool of credits with a queue of waiting items, which is FIFO for each of their senders.
 ///
 /// While items wait, the number of credits is negative by the number of items. It is also negative after the pool was made
 /// smaller than the number in use, until enough have been returned.
@@ -28,34 +33,37 @@ pub struct CreditPool<T> {
     size: Credits,
     credits: Credits,
     low_water: Credits,
-    waiting: VecDeque<T>,
+    waiting: RoundRobinQueue<T>,
 }
 
 impl<T> CreditPool<T> {
     /// A pool of `credits` credits, none of them in use.
     pub const fn new(credits: u32) -> Self {
         let size = size(credits);
-        Self { size, credits: size, low_water: size, waiting: VecDeque::new() }
+        Self { size, credits: size, low_water: size, waiting: RoundRobinQueue::new() }
     }
 
     /// Takes a credit for `item`: returns the item if there was a credit, queues it otherwise. Either way the credit
     /// is taken; the item holds it when it leaves the queue.
     #[must_use]
-    pub fn take(&mut self, item: T) -> Option<T> {
+    pub fn take(&mut self, item: T) -> Option<T>
+    where
+        T: Sent,
+    {
         self.credits.0 -= 1;
         self.low_water = self.low_water.min(self.credits);
         if self.credits.0 < 0 {
-            self.waiting.push_back(item);
+            self.waiting.push(item);
             return None;
         }
         Some(item)
     }
 
-    /// Returns a credit: the item that has waited longest gets it (CR-10).
+    /// Returns a credit: the item that has waited longest gets it (CR-10), of those of the sender whose turn it is.
     #[must_use]
     pub fn give_back(&mut self) -> Option<T> {
         self.credits.0 += 1;
-        if self.credits.0 <= 0 { self.waiting.pop_front() } else { None }
+        if self.credits.0 <= 0 { self.waiting.pop() } else { None }
     }
 
     /// Changes the size of the pool; returns the waiting items that get new credits. Credits in use stay in use.
@@ -66,27 +74,20 @@ impl<T> CreditPool<T> {
         self.credits.0 = self.credits.0.saturating_add(more);
         self.low_water.0 = self.low_water.0.saturating_add(more);
         let wait_on = usize::try_from(self.credits.0.saturating_neg()).unwrap_or(0);
-        self.waiting.drain(..waited.saturating_sub(wait_on)).collect()
+        (wait_on..waited).filter_map(|_| self.waiting.pop()).collect()
     }
 
     /// Removes all waiting items, without a credit.
     pub fn abandon(&mut self) -> VecDeque<T> {
         self.credits.0 += self.waiting.len() as i32;
-        std::mem::take(&mut self.waiting)
+        self.waiting.take_all()
     }
 
     /// Removes the waiting items for which `wanted` holds, without a credit.
-    pub fn withdraw(&mut self, mut wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
-        let (out, stay): (VecDeque<T>, VecDeque<T>) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|item| wanted(item));
-        self.waiting = stay;
+    pub fn withdraw(&mut self, wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
+        let out = self.waiting.withdraw(wanted);
         self.credits.0 += out.len() as i32;
         out
-    }
-
-    /// The waiting items in order.
-    pub fn waiting(&self) -> impl Iterator<Item = &T> {
-        self.waiting.iter()
     }
 
     /// The number of credits when none is in use.
@@ -115,6 +116,23 @@ pub fn ni_credits_per_cpt(credits: u32, peer_credits: u32, cpts: NonZeroUsize) -
     match cpts {
         1 => credits,
         _ => credits.min((credits / cpts).max(peer_credits.saturating_mul(8))),
+    }
+}
+
+#[cfg(test)]
+mod test_items {
+    use super::{SenderId, Sent};
+
+    impl Sent for char {
+        fn sender(&self) -> SenderId {
+            SenderId::default()
+        }
+    }
+
+    impl Sent for u32 {
+        fn sender(&self) -> SenderId {
+            SenderId::default()
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! Time is counted in epochs, at least `RECLAIM_AFTER` long, which begin only while messages wait: a message costs a
 //! counter, and does not read a clock.
 
-use super::{CreditPool, Credits};
+use super::{CreditPool, Credits, SenderId, Sent};
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -22,7 +22,7 @@ pub const RECLAIM_AFTER: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NiCredit(u64);
 
-/// A pool of credits for messages that may never end, with a FIFO queue of waiting items.
+/// A pool of credits for messages that may never end, with a queue of waiting items, which is FIFO for each of their senders.
 #[derive(Debug)]
 pub struct NiCreditPool<T> {
     /// The pool of credits that have not been reclaimed.
@@ -43,6 +43,12 @@ struct WaitingMessage<T> {
     item: T,
 }
 
+impl<T: Sent> Sent for WaitingMessage<T> {
+    fn sender(&self) -> SenderId {
+        self.item.sender()
+    }
+}
+
 impl<T> NiCreditPool<T> {
     /// A pool of `credits` credits, none of them in use.
     pub fn new(credits: u32) -> Self {
@@ -53,14 +59,17 @@ impl<T> NiCreditPool<T> {
 
     /// Takes a credit for `item`: returns both if there is one, queues the item otherwise.
     #[must_use]
-    pub fn take(&mut self, item: T) -> Option<(T, NiCredit)> {
+    pub fn take(&mut self, item: T) -> Option<(T, NiCredit)>
+    where
+        T: Sent,
+    {
         let granted = self.pool.take(WaitingMessage { since: self.epoch, item });
         let granted = granted.map(|it| self.grant(it));
         self.low_water = self.low_water.min(self.credits());
         granted
     }
 
-    /// Returns `credit` when its message has ended; unless it was reclaimed, the item that has waited longest gets it.
+    /// Returns `credit` when its message has ended; unless it was reclaimed, a waiting item gets it: see [`CreditPool::give_back`].
     #[must_use]
     pub fn give_back(&mut self, credit: NiCredit) -> Option<(T, NiCredit)> {
         match self.epoch - credit.0 {
@@ -140,7 +149,10 @@ impl<T> SharedNiPool<T> {
 
     /// See [`NiCreditPool::take`].
     #[must_use]
-    pub(crate) fn take(&self, item: T) -> Option<(T, NiCredit)> {
+    pub(crate) fn take(&self, item: T) -> Option<(T, NiCredit)>
+    where
+        T: Sent,
+    {
         self.change(|pool| pool.take(item))
     }
 

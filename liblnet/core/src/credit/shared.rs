@@ -1,6 +1,6 @@
 //! A credit pool for several threads, whose numbers are readable without its lock.
 
-use super::{CreditPool, Credits};
+use super::{CreditPool, Credits, Sent};
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -24,7 +24,10 @@ impl<T> SharedPool<T> {
 
     /// [`CreditPool::take`] for an item of `bytes` bytes.
     #[must_use]
-    pub(crate) fn take(&self, item: T, bytes: u64) -> Option<T> {
+    pub(crate) fn take(&self, item: T, bytes: u64) -> Option<T>
+    where
+        T: Sent,
+    {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.change(|pool| pool.take(item))
     }

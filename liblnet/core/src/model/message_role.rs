@@ -1,6 +1,7 @@
 //! The roles of messages that this node sends: what depends on them.
 
-use super::message::{Forwarded, OutgoingMessage, Request, Response, Role, response_to};
+use super::message::{Forwarded, OutgoingMessage, Pooled, Request, Response, Role, response_to};
+use crate::credit::{SenderId, Sent};
 use crate::event::Event;
 use crate::memory::Md;
 use lnet_wire::{NetId, Nid};
@@ -10,6 +11,14 @@ use std::sync::Arc;
 impl Default for Role {
     fn default() -> Self {
         Self::Response(Response::default())
+    }
+}
+
+/// A program that shares the node is the sender of its requests, and of the REPLYs from its memory.
+impl Sent for Pooled<OutgoingMessage> {
+    fn sender(&self) -> SenderId {
+        let is_of_program = self.md().is_some_and(|md| md.is_of_client());
+        if is_of_program { SenderId(self.header.src_pid.0) } else { SenderId::default() }
     }
 }
 
