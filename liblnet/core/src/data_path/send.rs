@@ -99,6 +99,16 @@ impl DataPath {
         next
     }
 
+    /// Ends the messages that wait for a credit, and whose MDs have been unlinked: they need not wait for their turn. Those that wait to
+    /// be resent are looked at now.
+    pub fn end_given_up(&self) {
+        let given_up = self.sending.take_where(&self.topology, OutgoingMessage::is_given_up);
+        for message in given_up {
+            self.end(message, Err(Errno::Cancelled.into()));
+        }
+        self.health.expedite_given_up(self.env.now());
+    }
+
     /// Takes NI credits back from messages that drivers have had for too long; returns the time of the next check.
     pub(crate) fn reclaim_ni_credits(&self, now: Time) -> Option<Time> {
         match self.sending.reclaim(&self.topology, now) {

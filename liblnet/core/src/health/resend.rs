@@ -181,6 +181,12 @@ impl Health {
         self.wake();
     }
 
+    /// Messages whose MDs have been unlinked are due now.
+    pub(crate) fn expedite_given_up(&self, now: Time) {
+        self.resend_queue.expedite_where(now, OutgoingMessage::is_given_up);
+        self.wake();
+    }
+
     /// Counts and logs a resend (HE-24) of a message without credits, and queues it if it is not to be sent now.
     pub(crate) fn resend(
         &self,

@@ -127,11 +127,20 @@ impl Sending {
             }
             is_late
         };
-        let mut out = self.withdraw_from_peers(topology, late);
+        (self.take_where(topology, late), next.get())
+    }
+
+    /// Removes the messages for which `which` holds from all queues.
+    pub(crate) fn take_where(
+        &self,
+        topology: &Topology,
+        which: impl Fn(&OutgoingMessage) -> bool,
+    ) -> Vec<Pooled<OutgoingMessage>> {
+        let mut out = self.withdraw_from_peers(topology, &which);
         for ni in topology.nets().nis() {
-            out.extend(self.withdraw_from_ni(ni, late));
+            out.extend(self.withdraw_from_ni(ni, &which));
         }
-        (out, next.get())
+        out
     }
 
     /// Records that a message waits for a credit of an interface. Returns whether [`Sending::reclaim`] must be called from now
