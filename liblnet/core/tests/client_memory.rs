@@ -10,7 +10,7 @@ use lnet_core::stats::{MessageCounts, MessageOutcome};
 use lnet_core::{
     Cause, Delivery, Errno, EventKind, MdMemory, MdOptions, OutgoingMessage, Pooled, SendFailure,
 };
-use lnet_wire::{Body, WireHandle};
+use lnet_wire::{Body, Pid, WireHandle};
 use log::{Level, LevelFilter};
 use std::sync::Arc;
 use std::time::Duration;
@@ -253,4 +253,19 @@ fn a_fetch_may_outlive_a_node_that_was_never_shut_down() {
     drop(rig);
     assert_eq!(core.strong_count(), 0);
     assert_eq!(client.answer(), 1);
+}
+
+/// Fails if a peer is told another PID than that of the node: it would connect to that for its response, and find the node's.
+#[test]
+fn messages_of_a_program_to_other_nodes_come_from_the_pid_of_the_node() {
+    let (rig, client) = (rig(), FakeClient::in_place());
+    rig.attach_client(&client, -1, PUT_AND_GET);
+    assert!(get_arrives(&rig, 0, 1));
+    let path = rig.core.data_path();
+    let (spec, memory) = rig.spec(-1, 0);
+    let md = path.md_bind_for(spec, memory, false, client).unwrap();
+    rig.put_with_ack(md, tcp(2));
+    let sources = rig.driver.ni(0).map_kept(|message| message.header().src_pid);
+    assert_eq!(sources, [Pid::LUSTRE; 2]);
+    assert_eq!(rig.core.pid(), Pid::LUSTRE);
 }

@@ -6,17 +6,17 @@ mod support;
 
 use lnet_core::credit::Credits;
 use lnet_core::memory::{ClientMemory, ThenReply};
-use lnet_core::{Errno, EventKind, MdHandle, MdMemory, MdOptions, MdSpec};
+use lnet_core::{Errno, EventKind, MdHandle, MdMemory, MdOptions, MdSpec, OutgoingMessage};
 use lnet_wire::Pid;
 use std::sync::Arc;
 use support::{FakeDriver, OnSend, Rig, tcp};
 
 /// The memory of a program with this PID.
-struct Program(Pid);
+struct Program(u32);
 
 impl ClientMemory for Program {
     fn pid(&self) -> Pid {
-        self.0
+        Pid(self.0)
     }
 
     fn is_in_place(&self) -> bool {
@@ -33,18 +33,20 @@ fn rig() -> Rig {
     Rig::builder(FakeDriver::new(OnSend::Keep)).credits(3, 2).build()
 }
 
-/// An MD of the program with this PID. The driver never reads its memory.
+/// An MD of the program with this PID, whose memory is at that address. The driver never reads it.
 fn bind(rig: &Rig, pid: u32) -> MdHandle {
     let (options, eq) = (MdOptions(0), Some(rig.eq));
-    let spec = MdSpec { start: 0, length: 8, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
+    let spec =
+        MdSpec { start: pid as usize, length: 8, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
     let path = rig.core.data_path();
-    path.md_bind_for(spec, MdMemory::contiguous(0, 8), false, Arc::new(Program(Pid(pid)))).unwrap()
+    path.md_bind_for(spec, MdMemory::contiguous(pid as usize, 8), false, Arc::new(Program(pid))).unwrap()
 }
 
 /// The PIDs of the programs whose messages the driver gets one after the other, when each is ended.
 fn order(rig: &Rig) -> Vec<u32> {
     let ni = rig.driver.ni(0);
-    let first = || ni.map_kept(|message| message.header().src_pid.0).first().copied();
+    let sender = |message: &OutgoingMessage| message.payload().next().map_or(0, |range| range.address as u32);
+    let first = || ni.map_kept(sender).first().copied();
     std::iter::from_fn(|| first().filter(|_| ni.finish_one())).collect()
 }
 

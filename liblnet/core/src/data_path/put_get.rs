@@ -138,7 +138,7 @@ impl DataPath {
     fn send_later(&self, request: SendRequest, own: Nid) {
         let Some(destination) = request.target.nid else { return self.refuse(request, Refusal::AnyTarget) };
         let next_hop = ProcessId { nid: destination, pid: request.target.pid };
-        let message = self.message_of(request, None, own, next_hop);
+        let message = self.message_of(request, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
         self.track(&message);
         self.wait_for_route(message);
     }
@@ -193,7 +193,8 @@ impl DataPath {
             _ => (chosen.ni.nid(), chosen.destination()),
         };
         let destination = ProcessId { nid: nids.1, pid };
-        let mut message = self.message_of(request, chosen.peer_ni.as_ref(), nids.0, destination);
+        let source = ProcessId { nid: nids.0, pid: self.sender_pid(&request.md, chosen.peer_ni.is_none()) };
+        let mut message = self.message_of(request, chosen.peer_ni.as_ref(), source, destination);
         if chosen.peer_ni.is_some() {
             message.next_hop = next_hop(&chosen, pid);
         }
@@ -211,15 +212,15 @@ impl DataPath {
         &self,
         request: SendRequest,
         peer_ni: Option<&Arc<PeerNi>>,
-        source: Nid,
+        source: ProcessId,
         destination: ProcessId,
     ) -> Pooled<OutgoingMessage> {
         let outgoing = request.outgoing;
         let header = Header {
             dest_nid: destination.nid,
-            src_nid: source,
+            src_nid: source.nid,
             dest_pid: destination.pid,
-            src_pid: request.md.pid(self.env.pid()),
+            src_pid: source.pid,
             payload_length: outgoing.length,
             body: outgoing.body,
         };
@@ -233,6 +234,13 @@ impl DataPath {
             recovery: request.recovery,
         });
         message
+    }
+
+    /// The PID that a message with this MD comes from. Other nodes get that of the node: they connect to it for their responses, and know no
+    /// other.
+    pub(crate) fn sender_pid(&self, md: &Md, stays_on_node: bool) -> Pid {
+        let node = self.env.pid();
+        if stays_on_node { md.pid(node) } else { node }
     }
 
     /// The deadline of an operation that begins now.

@@ -442,7 +442,7 @@ impl DataPath {
         // Counted before the event: if its handler shuts the node down, the ACK is still sent.
         let asker = ack.and_then(|_| self.count_response(&message));
         self.complete(&md, event, result);
-        let pid = md.pid(self.env.pid());
+        let pid = self.sender_pid(&md, message.from.is_loopback());
         drop(md);
         match ack {
             Some(handle) => {
@@ -469,8 +469,10 @@ impl DataPath {
 
     /// The PID that the REPLY to a GET comes from.
     pub(super) fn pid_of_reply(&self, get: &IncomingMessage) -> Pid {
-        let node = self.env.pid();
-        get.operation.as_ref().map_or(node, |operation| operation.md.pid(node))
+        let stays_on_node = get.from.is_loopback();
+        get.operation
+            .as_ref()
+            .map_or_else(|| self.env.pid(), |operation| self.sender_pid(&operation.md, stays_on_node))
     }
 
     /// Sends the response to a message, from this PID. `counted` is the peer NI that counts it as pending.

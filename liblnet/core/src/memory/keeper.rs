@@ -6,10 +6,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// Memory of an MD that belongs to a program in another process. The node keeps this as long as the MD, so it may own the memory
-/// of this process that the MD has. The methods are called without a lock of the library, by any thread. A `drop` must neither call
+/// of this process that the MD has. The methods but for `pid` are called without a lock of the library, and all by any thread. A `drop` must neither call
 /// the library nor wait for another thread.
 pub trait ClientMemory: Send + Sync {
-    /// The PID of the program, from which its messages come.
+    /// The PID of the program, from which its messages to programs on this node come. It stays the same. Called with a lock of the library.
     fn pid(&self) -> Pid;
 
     /// Whether the MD's memory is that of the program itself. If not, the bytes for a GET are fetched when one has arrived. A PUT

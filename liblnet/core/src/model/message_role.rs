@@ -4,7 +4,7 @@ use super::message::{Forwarded, OutgoingMessage, Pooled, Request, Response, Role
 use crate::credit::{SenderId, Sent};
 use crate::event::Event;
 use crate::memory::Md;
-use lnet_wire::{NetId, Nid};
+use lnet_wire::{NetId, Nid, Pid};
 use std::sync::Arc;
 
 /// The role that refers to nothing, of a message that has ended.
@@ -17,8 +17,8 @@ impl Default for Role {
 /// A program that shares the node is the sender of its requests, and of the REPLYs from its memory.
 impl Sent for Pooled<OutgoingMessage> {
     fn sender(&self) -> SenderId {
-        let is_of_program = self.md().is_some_and(|md| md.is_of_client());
-        if is_of_program { SenderId(self.header.src_pid.0) } else { SenderId::default() }
+        let node = Pid(SenderId::default().0);
+        SenderId(self.md().map_or(node, |md| md.pid(node)).0)
     }
 }
 
