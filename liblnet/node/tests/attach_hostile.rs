@@ -1,20 +1,21 @@
 //! Programs that break the rules of the attachment: it costs them the attachment at most, and other programs go on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod raw_program;
+
 use lnet_attach::client::{AttachedNode, ClientConfig};
-use lnet_attach::hello::{Descriptors, Reader, ToNode, ToProgram, VERSION, send};
-use lnet_attach::record::{Descriptor, MatchEntry, Message, Operation, Piece, ProgramMemory, Report};
-use lnet_core::{Errno, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Target};
+use lnet_attach::hello::{Reader, ToNode, ToProgram, VERSION, send};
+use lnet_attach::record::{Message, Operation, Piece};
+use lnet_core::{Errno, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Target};
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_node::{AttachConfig, AttachServer, DriverConfigs, Node, StartConfig};
 use lnet_os::descriptor::connect_unix;
 use lnet_os::shared_memory::SharedMemory;
-use lnet_ring::{Consumer, Producer, Wake};
 use lnet_wire::{Nid, Pid};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::os::fd::{AsFd, OwnedFd};
+use raw_program::{RawProgram, descriptor, entry, hello};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -89,112 +90,6 @@ fn to_self() -> Target {
     Target { nid: Some(Nid::LOOPBACK), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 }
 }
 
-fn hello(version: u32, operations: u64, reports: u64) -> ToNode {
-    ToNode::Hello { version, operations, reports, pid: Pid::LUSTRE, program: "bad\n\u{1b}[2J".to_owned() }
-}
-
-/// A program that speaks the language of the attachment itself.
-struct Raw {
-    stream: UnixStream,
-    operations: Producer<SharedMemory>,
-    reports: Consumer<SharedMemory>,
-    /// The memory of both rings.
-    memory: [SharedMemory; 2],
-    wake_node: OwnedFd,
-    wake_program: OwnedFd,
-    number: u64,
-}
-
-impl Raw {
-    fn attach(rig: &Rig) -> Self {
-        let stream = rig.connect();
-        send(&stream, 0, &hello(VERSION, 4096, 4096), &[]).unwrap();
-        let (_, answer, descriptors) = Reader::default().read(&stream).unwrap();
-        assert!(matches!(answer, ToProgram::Welcome { .. }));
-        let Descriptors { operations, reports, wake_node, wake_program, .. } =
-            Descriptors::from_message(descriptors).unwrap();
-        let map = |file: &OwnedFd| SharedMemory::map(file.try_clone().unwrap()).unwrap();
-        Self {
-            stream,
-            operations: Producer::new(map(&operations)).unwrap(),
-            reports: Consumer::new(map(&reports)).unwrap(),
-            memory: [map(&operations), map(&reports)],
-            wake_node,
-            wake_program,
-            number: 0,
-        }
-    }
-
-    fn wake(&self) {
-        rustix::io::write(&self.wake_node, &1_u64.to_ne_bytes()).unwrap();
-    }
-
-    fn push(&mut self, kind: u32, body: &[u64]) {
-        self.operations.push_words(kind, body).unwrap();
-        if self.operations.publish() == Wake::Needed {
-            self.wake();
-        }
-    }
-
-    /// Lets the node carry out an operation; returns its errno.
-    fn call(&mut self, operation: &Operation) -> Result<(), Errno> {
-        self.number += 1;
-        let mut body = Vec::new();
-        let kind = operation.encode(self.number, &mut body);
-        self.push(kind, &body);
-        self.result()
-    }
-
-    fn result(&mut self) -> Result<(), Errno> {
-        let mut body = Vec::new();
-        loop {
-            if self.reports.begin_sleep().unwrap() {
-                let mut fds = [PollFd::new(&self.wake_program, PollFlags::IN)];
-                poll(&mut fds, None).unwrap();
-                rustix::io::read(&self.wake_program, &mut [0; 8]).unwrap();
-            }
-            self.reports.end_sleep();
-            while let Some(kind) = self.reports.pop_words(&mut body).unwrap() {
-                if let (number, Report::Done { result }) = Report::decode(kind, &body).unwrap()
-                    && number == self.number
-                {
-                    return result.map(|_| ());
-                }
-            }
-        }
-    }
-
-    /// Waits until the node has ended the attachment.
-    fn wait_for_end(&self) {
-        let mut fds = [PollFd::new(&self.stream, PollFlags::RDHUP)];
-        let timeout = Timespec { tv_sec: 30, tv_nsec: 0 };
-        assert_eq!(poll(&mut fds, Some(&timeout)).unwrap(), 1, "the node goes on");
-    }
-
-    fn register(&mut self, registration: u32, files: &[&dyn AsFd]) -> Result<(), Errno> {
-        self.number += 1;
-        let files: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
-        send(&self.stream, self.number, &ToNode::Register { registration }, &files).unwrap();
-        self.wake();
-        self.result()
-    }
-}
-
-fn entry() -> MatchEntry {
-    MatchEntry {
-        from: MatchId::ANY,
-        match_bits: 1,
-        ignore_bits: 0,
-        unlink: false,
-        position: InsertPosition::After,
-    }
-}
-
-fn descriptor(options: MdOptions, pieces: Vec<Piece>) -> Descriptor {
-    let spec = MdSpec { start: 0, length: 8, threshold: -1, max_size: 0, options, user_ptr: 0, eq: None };
-    Descriptor { spec, memory: ProgramMemory::InPlace(pieces), unlink: false, near: None }
-}
-
 #[test]
 fn what_is_no_hello_is_refused_with_the_reason() {
     let rig = Rig::new(|_| ());
@@ -220,7 +115,7 @@ fn what_is_no_hello_is_refused_with_the_reason() {
 #[test]
 fn more_programs_than_the_limit_are_refused() {
     let rig = Rig::new(|config| config.max_clients = 2);
-    let (_one, _other) = (Raw::attach(&rig), Raw::attach(&rig));
+    let (_one, _other) = (RawProgram::attach(rig.connect()), RawProgram::attach(rig.connect()));
     let stream = rig.connect();
     match Reader::default().read(&stream).unwrap() {
         (_, ToProgram::Refused { why, .. }, _) => assert!(why.contains("2 programs are attached"), "{why}"),
@@ -231,7 +126,7 @@ fn more_programs_than_the_limit_are_refused() {
 #[test]
 fn a_program_can_use_neither_handles_nor_memory_of_another() {
     let rig = Rig::new(|_| ());
-    let (mut good, mut bad) = (Raw::attach(&rig), Raw::attach(&rig));
+    let (mut good, mut bad) = (RawProgram::attach(rig.connect()), RawProgram::attach(rig.connect()));
     let memory = SharedMemory::create(c"test", 4096).unwrap();
     good.register(1, &[&memory.file()]).unwrap();
     good.call(&Operation::MeAttach { portal: PORTAL, entry: entry() }).unwrap();
@@ -272,7 +167,7 @@ fn a_program_can_use_neither_handles_nor_memory_of_another() {
 #[test]
 fn registrations_are_checked_and_limited() {
     let rig = Rig::new(|config| config.max_registered = 10_000);
-    let mut bad = Raw::attach(&rig);
+    let mut bad = RawProgram::attach(rig.connect());
     let (small, large) =
         (SharedMemory::create(c"s", 6000).unwrap(), SharedMemory::create(c"l", 9000).unwrap());
     let file = tempfile::tempfile().unwrap();
@@ -294,7 +189,7 @@ fn registrations_are_checked_and_limited() {
 #[test]
 fn a_program_has_no_more_objects_than_the_limit() {
     let rig = Rig::new(|config| config.max_objects = 3);
-    let mut bad = Raw::attach(&rig);
+    let mut bad = RawProgram::attach(rig.connect());
     let attach = Operation::MeAttach { portal: PORTAL, entry: entry() };
     (0..3).for_each(|_| bad.call(&attach).unwrap());
     assert_eq!(bad.call(&attach), Err(Errno::NoMemory));
@@ -308,7 +203,7 @@ fn a_program_has_no_more_objects_than_the_limit() {
 #[test]
 fn a_program_that_does_not_read_its_reports_loses_its_attachment() {
     let rig = Rig::new(|config| config.max_unread = 100);
-    let mut bad = Raw::attach(&rig);
+    let mut bad = RawProgram::attach(rig.connect());
     let mut body = Vec::new();
     let kind = Operation::DiscoveryStatus.encode(1, &mut body);
     // Each has a report.
@@ -344,7 +239,7 @@ fn whatever_is_in_the_rings_ends_one_attachment_at_most() {
     let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
     runner
         .run(&(records, words, any::<bool>()), |(records, words, in_reports)| {
-            let mut bad = Raw::attach(&rig);
+            let mut bad = RawProgram::attach(rig.connect());
             for (kind, body) in &records {
                 bad.push(*kind, body);
             }

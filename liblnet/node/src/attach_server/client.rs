@@ -157,7 +157,7 @@ impl<'a> Client<'a> {
             let wake_ups = [wake_program, wake_reader];
             let reports = Arc::new(Reports::new(reports, wake_ups, Arc::clone(wake), max_unread));
             let pid = shared.pids.assign(program.pid, process);
-            let carrier = Carrier::new(shared, id, pid, reports);
+            let carrier = Carrier::new(shared, id, pid, reports, wake);
             let carrier = carrier.inspect_err(|_| shared.pids.release(pid))?;
             Ok((carrier, operations, room, waited_for, descriptors, fills))
         };
@@ -208,10 +208,11 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Carries out the operations that are in the ring, at most a batch. Returns their number.
+    /// Carries out the requests that have waited, and the operations that are in the ring, at most a batch. Returns the number of the latter.
     fn work_off(&mut self, body: &mut Vec<u64>) -> Result<u32, End> {
+        self.carrier.take_held();
         let mut worked = 0;
-        while worked < BATCH {
+        while worked < BATCH && !self.carrier.held.is_full() {
             let kind = match self.operations.pop_words(body) {
                 Ok(Some(kind)) => kind,
                 Ok(None) => break,
@@ -219,7 +220,7 @@ impl<'a> Client<'a> {
             };
             let (number, operation) =
                 Operation::decode(kind, body).map_err(|malformed| End::Violation(malformed.to_string()))?;
-            self.carrier.carry_out(number, operation);
+            self.carrier.take(number, operation);
             worked += 1;
         }
         if worked > 0 && self.operations.release() == Wake::Needed {
@@ -232,8 +233,9 @@ impl<'a> Client<'a> {
     /// Looks at everything but the ring: the socket, the end of the process and of the server. With `sleeps` waits until there is something,
     /// or an operation.
     fn look_elsewhere(&mut self, sleeps: bool) -> Result<(), End> {
-        if sleeps {
-            match self.operations.begin_sleep() {
+        if sleeps && self.carrier.held.may_sleep() {
+            let is_empty = if self.carrier.held.is_full() { Ok(true) } else { self.operations.begin_sleep() };
+            match is_empty {
                 Ok(true) => self.wait(),
                 Ok(false) => {}
                 Err(corrupt) => return Err(End::Violation(corrupt.to_string())),

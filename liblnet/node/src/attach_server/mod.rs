@@ -5,6 +5,7 @@
 //!
 //! - `client` is one program: its hello, and the loop of its thread.
 //! - `operations` carries out what it asks for; `objects` has the MEs and MDs that it owns.
+//! - `requests` bounds its PUTs and GETs under way.
 //! - `pids` has the PIDs of the programs.
 //! - `memory` is what it has registered; `reports` is what it is told; `rings` has the memory of the rings.
 //! - `status` is what the node shows of it.
@@ -15,6 +16,7 @@ mod objects;
 mod operations;
 mod pids;
 mod reports;
+mod requests;
 mod rings;
 mod status;
 
@@ -58,6 +60,8 @@ pub struct AttachConfig {
     pub max_objects: usize,
     /// The bytes of memory that one program may have registered.
     pub max_registered: u64,
+    /// The number of PUTs and GETs of one program that have not left the node. Further ones wait.
+    pub max_requests: u32,
     /// The number of reports that wait for a program which does not read them. One more ends its attachment.
     pub max_unread: usize,
 }
@@ -71,6 +75,7 @@ impl AttachConfig {
             max_clients: 64,
             max_objects: 65_536,
             max_registered: 64 << 30,
+            max_requests: 16_384,
             max_unread: 65_536,
         }
     }

@@ -4,12 +4,13 @@ use super::Shared;
 use super::memory::{Fetches, Registrations};
 use super::objects::Objects;
 use super::reports::Reports;
+use super::requests::{HeldRequests, RequestsUnderWay};
 use super::rings::RingMemory;
 use super::status::{Counts, Identity, Status};
 use crate::peer_description::describe_peer;
 use lnet_attach::record::{Answer, Descriptor, MatchEntry, Operation, Report};
 use lnet_core::memory::ClientMemory;
-use lnet_core::{Clock, DiscoveryMode, EqHandle, Errno, Event, MdSpec, MeHandle};
+use lnet_core::{Clock, DiscoveryMode, EqHandle, Errno, Event, EventKind, MdSpec, MeHandle};
 use lnet_os::stop_point;
 use lnet_ring::Fill;
 use lnet_wire::{MAX_PORTALS, Pid, RESERVED_PORTAL};
@@ -43,16 +44,30 @@ pub(super) struct Carrier<'a> {
     objects: Arc<Objects>,
     fetches: Arc<Fetches>,
     registrations: Registrations,
+    under_way: Arc<RequestsUnderWay>,
+    pub(super) held: HeldRequests,
     pub(super) counts: Arc<Counts>,
 }
 
 impl<'a> Carrier<'a> {
-    pub(super) fn new(shared: &'a Shared, id: u64, pid: Pid, reports: Arc<Reports>) -> Result<Self, Errno> {
+    /// `wake` wakes the thread of the program.
+    pub(super) fn new(
+        shared: &'a Shared,
+        id: u64,
+        pid: Pid,
+        reports: Arc<Reports>,
+        wake: &Arc<OwnedFd>,
+    ) -> Result<Self, Errno> {
         let objects = Arc::new(Objects::new(shared.config.max_objects));
+        let under_way = Arc::new(RequestsUnderWay::new(shared.config.max_requests, Arc::clone(wake)));
         let (to_reports, its_objects) = (Arc::clone(&reports), Arc::clone(&objects));
+        let its_requests = Arc::clone(&under_way);
         let handler = move |event: &Event| {
             stop_point::reach("node: event");
             to_reports.push(number_of_current(id), &Report::Happened { event: *event });
+            if event.kind == EventKind::Send {
+                its_requests.end();
+            }
             if event.unlinked {
                 its_objects.md_ended(event.md_handle);
             }
@@ -60,7 +75,8 @@ impl<'a> Carrier<'a> {
         let eq = shared.node.core().data_path().eq_alloc(0, Some(Box::new(handler)))?;
         let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id, pid));
         let (registrations, counts) = (Registrations::default(), Arc::default());
-        Ok(Self { shared, id, pid, eq, reports, objects, fetches, registrations, counts })
+        let held = HeldRequests::new(Arc::clone(&under_way));
+        Ok(Self { shared, id, pid, eq, reports, objects, fetches, registrations, under_way, held, counts })
     }
 
     /// What the node shows of the program. `fills` are those of the rings of operations and reports.
@@ -79,8 +95,25 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Carries out an operation, and tells the program its result.
-    pub(super) fn carry_out(&mut self, number: u64, operation: Operation) {
+    /// Carries out an operation, and tells the program its result: at once, or a request beyond the bound later.
+    pub(super) fn take(&mut self, number: u64, operation: Operation) {
+        if let Operation::MdUnlink { md } = operation {
+            let before = self.held.take_of(md);
+            before.into_iter().for_each(|(number, operation)| self.carry_out(number, operation));
+        }
+        if let Some(operation) = self.held.hold(number, operation) {
+            self.carry_out(number, operation);
+        }
+    }
+
+    /// Carries out the requests that have waited, as far as there is room for them.
+    pub(super) fn take_held(&mut self) {
+        while let Some((number, operation)) = self.held.next() {
+            self.carry_out(number, operation);
+        }
+    }
+
+    fn carry_out(&mut self, number: u64, operation: Operation) {
         stop_point::reach("node: operation read");
         CURRENT.set(Some((self.id, number)));
         let md = match operation {
@@ -146,13 +179,11 @@ impl<'a> Carrier<'a> {
             }
             Operation::Put { from, md, ack, target, hdr_data } => {
                 self.objects.check_md(md)?;
-                data_path.put(from, md, ack, target, hdr_data)?;
-                Answer::Nothing
+                self.begin(|| data_path.put(from, md, ack, target, hdr_data))?
             }
             Operation::Get { from, md, target } => {
                 self.objects.check_md(md)?;
-                data_path.get(from, md, target)?;
-                Answer::Nothing
+                self.begin(|| data_path.get(from, md, target))?
             }
             Operation::Lazy { portal, is_lazy } => {
                 self.set_lazy(portal, is_lazy)?;
@@ -198,6 +229,12 @@ impl<'a> Carrier<'a> {
             }
             Operation::DescribePeer { nid } => Answer::Text(describe_peer(core, nid)),
         })
+    }
+
+    /// Begins a request, whose SEND event ends it unless it fails here.
+    fn begin(&self, request: impl FnOnce() -> Result<(), Errno>) -> Result<Answer, Errno> {
+        self.under_way.begin();
+        request().map(|()| Answer::Nothing).inspect_err(|_| self.under_way.end())
     }
 
     fn added(&self, me: MeHandle, ends_with_md: bool) -> Answer {
@@ -265,6 +302,8 @@ impl<'a> Carrier<'a> {
         // Each may have ended by itself meanwhile.
         mes.into_iter().for_each(|me| _ = data_path.me_unlink(me));
         mds.into_iter().for_each(|md| _ = data_path.md_unlink(md));
+        // Its messages would wait for credits until their deadlines.
+        data_path.end_given_up();
         self.fetches.end();
         for portal in self.shared.forget_lazy(None, self.id) {
             _ = data_path.clear_lazy_portal(portal);

@@ -85,7 +85,7 @@ pub fn knows(node: &Node, nids: &[Nid]) -> bool {
 }
 
 /// Waits until `is_so` holds; the test fails after [`TIMEOUT`].
-pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < deadline, "in vain: {what}");
