@@ -40,7 +40,7 @@ help:
 	@echo "make test-fast  unit and table tests: under a minute once they are built"
 	@echo "make test-o2ib  RDMA between two virtual machines with soft-RoCE, in QEMU: tests/o2ib (SCENARIOS=device: only some; scripts/setup o2ib installs what it needs)"
 	@echo "make bench-o2ib the InfiniBand driver beside ib_send_lat and ib_write_bw, in the same machines"
-	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, and real nodes whose rails come and go"
+	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, real nodes whose rails come and go, and attached programs that are killed"
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
 	@echo "make lint       formats, lints, licences, drift of generated files"
@@ -167,8 +167,8 @@ failover: build
 SOAK_MINUTES ?= 10
 SOAK_SEED ?= $(shell date +%Y%m%d)000000
 
-.PHONY: soak soak-simulator soak-routing soak-rails
-soak: soak-simulator soak-routing soak-rails
+.PHONY: soak soak-simulator soak-routing soak-rails soak-programs
+soak: soak-simulator soak-routing soak-rails soak-programs
 
 soak-simulator:
 	@scripts/setup test
@@ -187,6 +187,12 @@ soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(C_PROGRAMS)/m0_pin
 	SELFTEST_LOAD=$(RELEASE)/lst SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
 		SOAK_MOTR="$(C_PROGRAMS)/m0_ping" \
 		cargo test --package lnet --test real_time_failover --quiet -- --ignored --exact --nocapture soak
+
+# Programs on one node, which is killed from time to time like they are.
+soak-programs:
+	@scripts/setup test
+	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) \
+		cargo test --package lnet-node --test real_time_programs --quiet -- --ignored --exact --nocapture soak
 
 # Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
 MEMCHECK = valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
