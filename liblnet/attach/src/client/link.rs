@@ -12,6 +12,7 @@ use lnet_os::shared_memory::SharedMemory;
 use lnet_os::stop_point;
 use lnet_ring::{Producer, PushError, Wake};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -128,7 +129,8 @@ impl AttachedNode {
         let message = ToNode::Register { registration };
         if let Err(error) = hello::send(&self.stream, number, &message, &[file]) {
             lock(&self.calls).remove(&number);
-            return Err(Errno::from(&error));
+            let is_gone = matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset);
+            return Err(if is_gone { Errno::NetworkDown } else { Errno::from(&error) });
         }
         wake(&self.wake_node);
         self.result_of(&call, || ()).map(|_| ())
