@@ -41,11 +41,14 @@ struct Rig {
 
 impl Rig {
     fn new(mode: DiscoveryMode) -> Self {
-        let port = free_port();
         // Without discovery no request waits for a ping: they are messages at once, which wait for credits.
-        let variables = [("LNET_TRANSACTION_TIMEOUT", "4"), ("LNET_FIRST_PING", "0")];
+        Self::with(mode, &[("LNET_TRANSACTION_TIMEOUT", "4"), ("LNET_FIRST_PING", "0")])
+    }
+
+    fn with(mode: DiscoveryMode, variables: &[(&str, &str)]) -> Self {
+        let port = free_port();
         let [node, living] =
-            [OWN, LIVING].map(|address| node_with(port, &format!("tcp({address})"), mode, &variables));
+            [OWN, LIVING].map(|address| node_with(port, &format!("tcp({address})"), mode, variables));
         let unresponsive = TcpListener::bind((UNRESPONSIVE, port)).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let config = AttachConfig::new(RuntimeDir::at(directory.path()));
@@ -179,5 +182,22 @@ fn a_program_whose_requests_wait_can_do_all_else() {
     assert!(rig.first().counts.operations <= before + u64::from(MAX_REQUESTS) + 2);
     program.call(&Operation::MdUnlink { md }).unwrap();
     assert_eq!(program.call(&Operation::MdUnlink { md }), Err(Errno::NotFound));
+    rig.end();
+}
+
+/// Fails if an operation that waits for a peer keeps the others of the program waiting.
+#[test]
+fn a_program_that_waits_for_a_primary_nid_can_do_all_else() {
+    let rig = Rig::with(DiscoveryMode::On, &[("LNET_LOCK_PRIM_NID", "0")]);
+    let mut program = RawProgram::attach(rig.connect());
+    for _ in 0..3 {
+        assert!(program.try_begin(&Operation::PrimaryNid { nid: to(UNRESPONSIVE).nid.unwrap() }));
+    }
+    // The peer is not discovered before its time is over.
+    program.call(&Operation::DiscoveryStatus).unwrap();
+    assert_eq!(rig.first().counts.operations, 4);
+    assert_eq!(program.results, 1);
+    drop(program);
+    wait_until("the program has gone", || rig.server.programs().programs.is_empty());
     rig.end();
 }

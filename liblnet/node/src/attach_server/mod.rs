@@ -5,7 +5,7 @@
 //!
 //! - `client` is one program: its hello, and the loop of its thread.
 //! - `operations` carries out what it asks for; `objects` has the MEs and MDs that it owns.
-//! - `requests` bounds its PUTs and GETs under way.
+//! - `requests` bounds its PUTs and GETs under way; `waiting_calls` carries out what waits for a peer.
 //! - `pids` has the PIDs of the programs.
 //! - `memory` is what it has registered; `reports` is what it is told; `rings` has the memory of the rings.
 //! - `status` is what the node shows of it.
@@ -19,6 +19,7 @@ mod reports;
 mod requests;
 mod rings;
 mod status;
+mod waiting_calls;
 
 pub use crate::named_socket::SocketAccess;
 
@@ -46,6 +47,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
+use waiting_calls::WaitingCalls;
 
 /// The limits for programs, and who is admitted.
 #[derive(Clone, Debug)]
@@ -154,6 +156,7 @@ struct Shared {
     clients: Mutex<BTreeMap<u64, Running>>,
     next: AtomicU64,
     pids: Pids,
+    waiting_calls: WaitingCalls,
     /// Attachments that were refused.
     refused: AtomicU64,
     /// The portals that a program has made lazy, each with these programs.
@@ -186,6 +189,7 @@ impl AttachServer {
             clients: Mutex::default(),
             next: AtomicU64::new(1),
             pids: Pids::default(),
+            waiting_calls: WaitingCalls::default(),
             refused: AtomicU64::new(0),
             lazy_portals: Mutex::default(),
         });

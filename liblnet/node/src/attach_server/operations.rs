@@ -101,6 +101,13 @@ impl<'a> Carrier<'a> {
             let before = self.held.take_of(md);
             before.into_iter().for_each(|(number, operation)| self.carry_out(number, operation));
         }
+        // With the lock the answer is there at once.
+        if let Operation::PrimaryNid { nid } = operation
+            && !self.shared.node.core().settings().lock_primary
+            && self.shared.waiting_calls.begin(&self.shared.node, &self.reports, number, nid)
+        {
+            return self.counts.note_operation(&Ok(()));
+        }
         if let Some(operation) = self.held.hold(number, operation) {
             self.carry_out(number, operation);
         }

@@ -27,6 +27,8 @@ pub struct RawProgram {
     pub wake_node: OwnedFd,
     wake_program: OwnedFd,
     number: u64,
+    /// The number of results that were read.
+    pub results: u32,
     /// The MD that was made last.
     pub md: Option<MdHandle>,
 }
@@ -48,6 +50,7 @@ impl RawProgram {
             wake_node,
             wake_program,
             number: 0,
+            results: 0,
             md: None,
         }
     }
@@ -93,9 +96,11 @@ impl RawProgram {
             }
             self.reports.end_sleep();
             while let Some(kind) = self.reports.pop_words(&mut body).unwrap() {
-                match Report::decode(kind, &body).unwrap() {
-                    (number, Report::Done { result }) if number == self.number => return result.map(|_| ()),
-                    (_, Report::Made { md }) => self.md = Some(md),
+                let (number, report) = Report::decode(kind, &body).unwrap();
+                self.results += u32::from(matches!(report, Report::Done { .. }));
+                match report {
+                    Report::Done { result } if number == self.number => return result.map(|_| ()),
+                    Report::Made { md } => self.md = Some(md),
                     _ => {}
                 }
             }
