@@ -297,6 +297,8 @@ fn what_waits_at_the_death_of_a_node_gets_an_event_or_an_error() {
     let mut node = Process::node(directory.path(), &[]);
     let program = Program::attach(directory.path()).unwrap();
     program.offer().unwrap();
+    let (spec, memory) = program.spec(1, 0);
+    let bound = program.node.md_bind(spec, memory, true).unwrap();
     let ring = program.node.eq_alloc(8, None).unwrap();
     let waiting = std::thread::scope(|scope| {
         let poller = scope.spawn(|| program.node.eq_poll(&[ring], Some(FOR_EVER)).map(|_| ()));
@@ -304,7 +306,7 @@ fn what_waits_at_the_death_of_a_node_gets_an_event_or_an_error() {
         poller.join().unwrap()
     });
     assert_eq!(waiting, Err(Errno::NetworkDown));
-    for _ in 0..2 {
+    for _ in 0..3 {
         let event = program.events.recv_timeout(FOR_EVER).expect("the end of an MD");
         assert_eq!(
             (event.kind, event.status, event.unlinked),
@@ -312,6 +314,10 @@ fn what_waits_at_the_death_of_a_node_gets_an_event_or_an_error() {
         );
     }
     assert_eq!(program.run("put"), Err(Errno::NetworkDown));
+    let target =
+        Target { nid: Some(Nid::LOOPBACK), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
+    assert_eq!(program.node.put(None, bound, false, target, 0), Err(Errno::NetworkDown));
+    assert_eq!(program.node.md_unlink(bound), Err(Errno::NetworkDown));
     assert_eq!(program.node.eq_alloc(8, None), Err(Errno::NetworkDown));
     program.node.eq_free(program.eq).unwrap();
 }

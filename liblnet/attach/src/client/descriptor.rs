@@ -154,9 +154,13 @@ impl AttachedNode {
         lock(&self.tasks).extend(task);
     }
 
-    /// The MD with this handle: [`Errno::NotFound`] if the program has none, or if it has had its last event.
+    /// The MD with this handle: [`Errno::NotFound`] if the program has none, or if it has had its last event; [`Errno::NetworkDown`] if the
+    /// attachment has ended.
     pub(super) fn md(&self, handle: MdHandle) -> Result<Arc<ProgramMd>, Errno> {
-        lock(&self.mds).get(&handle).map(Arc::clone).ok_or(Errno::NotFound)
+        // The end of the attachment is recorded before it takes the MDs.
+        let missing =
+            || if self.has_ended.load(Ordering::SeqCst) { Errno::NetworkDown } else { Errno::NotFound };
+        lock(&self.mds).get(&handle).map(Arc::clone).ok_or_else(missing)
     }
 
     /// Adds an event to those of the MD. Delivers it at once if no handler of the program is called, else returns it unless a thread
