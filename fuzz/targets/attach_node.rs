@@ -128,8 +128,8 @@ impl Program {
         })
     }
 
-    fn push(&mut self, kind: u32, body: &[u8]) {
-        _ = self.operations.push(kind, body);
+    fn push(&mut self, kind: u32, body: &[u64]) {
+        _ = self.operations.push_words(kind, body);
         _ = self.operations.publish();
         self.wake();
     }
@@ -149,7 +149,7 @@ impl Program {
     /// Reads what the node tells, as far as the ring is still right.
     fn read(&mut self) {
         let mut body = Vec::new();
-        while let Ok(Some(kind)) = self.reports.pop(&mut body) {
+        while let Ok(Some(kind)) = self.reports.pop_words(&mut body) {
             match Report::decode(kind, &body) {
                 Ok((_, Report::Done { result: Ok(Answer::Number(cookie)) })) => {
                     self.mes.insert(0, MeHandle::from_cookie(cookie));
@@ -205,8 +205,10 @@ impl Program {
                 self.ask(&operation);
             }
             4 => {
-                let (kind, body) = (input.below(24), input.bytes());
-                self.push(kind, body);
+                // Small words get further than any.
+                let (kind, last) = (input.below(24), input.number());
+                let body: Vec<u64> = input.bytes().iter().map(|byte| u64::from(*byte)).chain([last]).collect();
+                self.push(kind, &body);
             }
             5 => {
                 let words: &[AtomicU64] = &self.memory[input.below(2) as usize];

@@ -69,7 +69,7 @@ impl RawProgram {
     /// Writes an operation, if there is room, without waiting for its result. Returns whether there was.
     pub fn try_begin(&mut self, operation: &Operation) -> bool {
         let mut body = Vec::new();
-        let kind = operation.encode(0, &mut body);
+        let kind = operation.encode(u64::MAX, &mut body);
         let has_room = self.operations.push_words(kind, &body).is_ok();
         if self.operations.publish() == Wake::Needed {
             self.wake();
