@@ -57,7 +57,7 @@ macro_rules! attached {
 }
 
 // Left out: `loads_libraries`, which calls the functions of one library by their addresses, and the programs that have no node.
-attached!(api_errors broken_peers calling_handlers control dlc failures forked handler_calls lazy_portal long_handlers loopback
+attached!(api_errors broken_peers calling_handlers calls_beside_handlers control dlc failures forked handler_calls lazy_portal long_handlers loopback
     out_of_memory primary_nid process programs selection server_exit shutdown standard_error threads two_nodes waits
     ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
     m0net_bulk m0net_delivery m0net_domains m0net_fake_transport m0net_interfaces m0net_limits m0net_messages m0net_pools m0net_program
@@ -133,6 +133,12 @@ fn handlers_wait_for_what_they_send_and_keep_no_other_peer() {
 #[test]
 fn calls_in_handlers_return_however_long_these_take() {
     run("calling_handlers", &[], &[]);
+}
+
+/// Fails if a call in a handler leaves reports in the ring of an attached program that nobody reads.
+#[test]
+fn calls_return_while_handlers_call_the_library() {
+    run("calls_beside_handlers", &[], &[]);
 }
 
 #[test]

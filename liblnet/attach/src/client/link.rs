@@ -217,6 +217,10 @@ impl AttachedNode {
             let is_armed = self.arm(&mut reports);
             drop(reports);
             if let Some(result) = call.take() {
+                // There are more reports, and the loop of this thread may have looked before: it looks again.
+                if !is_armed {
+                    self.wake_owner();
+                }
                 return result;
             }
             if is_armed && !self.wait(Some(&OWNER_TIMEOUT)) {
