@@ -4,6 +4,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod attach_server;
+mod claims;
 mod clock;
 mod control;
 pub mod control_server;

@@ -1,5 +1,6 @@
 //! A running node.
 
+use crate::claims::{Claims, Owner};
 use crate::clock::MonotonicClock;
 use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
@@ -13,6 +14,7 @@ use crate::start;
 use crate::start_config::StartConfig;
 use crate::tunables::SettingStates;
 use lnd_common::event_wait::Spin;
+use lnet_attach::record::ClaimedBits;
 use lnet_core::FatalReporter;
 use lnet_core::lnd::{DriverContext, Egress, InterfaceEvents, StartError};
 use lnet_core::time::{Clock, Time};
@@ -38,6 +40,7 @@ pub struct Node {
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
     pub(crate) setting_states: SettingStates,
+    pub(crate) claims: Claims,
     threads: [CoreThread; 2],
     links: Links,
 }
@@ -74,6 +77,7 @@ impl Node {
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(clock.now()),
             setting_states: SettingStates::new(&config),
+            claims: Claims::default(),
             threads: [discovery, monitor],
             links: Links::new(),
         });
@@ -101,6 +105,16 @@ impl Node {
     /// The core of the node: MEs, MDs, EQs, PUT and GET.
     pub const fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+
+    /// Claims match bits for this process; [`Errno::AddressInUse`] if somebody has some of them.
+    pub fn claim(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.claims.claim(Owner::NodeProcess, self.core.pid().0, bits)
+    }
+
+    /// Ends a claim of this process.
+    pub fn release(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.claims.release(Owner::NodeProcess, bits)
     }
 
     /// The name that distinguishes the node from others on the machine (`LNET_NODE`).

@@ -5,7 +5,7 @@ mod raw_program;
 
 use lnet_attach::client::{AttachedNode, ClientConfig};
 use lnet_attach::hello::{Reader, ToNode, ToProgram, VERSION, send};
-use lnet_attach::record::{Message, Operation, Piece};
+use lnet_attach::record::{ClaimedBits, Message, Operation, Piece};
 use lnet_core::{Errno, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Target};
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_node::{AttachConfig, AttachServer, DriverConfigs, Node, StartConfig};
@@ -136,6 +136,11 @@ fn a_program_can_use_neither_handles_nor_memory_of_another() {
     let own = Operation::MeAttach { portal: 0, entry: entry() };
     assert_eq!(bad.call(&own), Err(Errno::NotPermitted));
     assert_eq!(bad.call(&Operation::Lazy { portal: 0, is_lazy: true }), Err(Errno::NotPermitted));
+    // A claim of the other program.
+    let bits = ClaimedBits { portal: PORTAL, match_bits: 7, ignore_bits: 0 };
+    good.call(&Operation::Claim { bits }).unwrap();
+    assert_eq!(bad.call(&Operation::Release { bits }), Err(Errno::NotFound));
+    assert_eq!(bad.call(&Operation::Claim { bits }), Err(Errno::AddressInUse));
     // The registration is the other program's.
     assert_eq!(bad.call(&Operation::MdBind { md: descriptor(MdOptions(0), vec![piece]) }), Err(Errno::Fault));
     // Cookies are small patterns of bits: all near those of objects that exist.

@@ -7,7 +7,9 @@ mod live;
 use live::wait_until;
 use lnet_attach::client::{AttachError, AttachedNode, ClientConfig};
 use lnet_attach::hello::{self, Descriptors, Reader, ToNode, ToProgram, VERSION};
-use lnet_attach::record::{Answer, Descriptor, MatchEntry, Message, Operation, Piece, ProgramMemory, Report};
+use lnet_attach::record::{
+    Answer, ClaimedBits, Descriptor, MatchEntry, Message, Operation, Piece, ProgramMemory, Report,
+};
 use lnet_core::{Errno, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Target};
 use lnet_dlc::request::{AttachedProgram, AttachedPrograms, PayloadWays, RingFill};
 use lnet_dlc::runtime_dir::RuntimeDir;
@@ -113,6 +115,13 @@ fn a_program_is_shown_with_its_objects_and_its_operations() {
     node.md_unlink(md).unwrap();
     let now = fixture.program();
     assert_eq!((now.mds, now.payload, now.registered_bytes), (0, shown.payload, shown.registered_bytes));
+
+    let bits = ClaimedBits { portal: PORTAL, match_bits: 1 << 52, ignore_bits: (1 << 52) - 1 };
+    node.claim(bits).unwrap();
+    assert_eq!(node.claim(bits), Err(Errno::AddressInUse));
+    assert_eq!(fixture.program().claims, 1);
+    node.release(bits).unwrap();
+    assert_eq!((node.release(bits), fixture.program().claims), (Err(Errno::NotFound), 0));
 
     node.shutdown();
     wait_until("the program has left", || fixture.server.programs().programs.is_empty());

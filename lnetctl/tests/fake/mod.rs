@@ -197,6 +197,7 @@ fn programs() -> AttachedPrograms {
         counts: ProgramCounts::default(),
         mes: 0,
         mds: 0,
+        claims: 0,
         waiting_gets: 0,
     };
     let counts = ProgramCounts {
@@ -218,6 +219,7 @@ fn programs() -> AttachedPrograms {
         counts,
         mes: 3,
         mds: 2,
+        claims: 2,
         waiting_gets: 1,
         ..idle.clone()
     };

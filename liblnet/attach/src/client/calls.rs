@@ -2,7 +2,7 @@
 
 use super::AttachedNode;
 use super::descriptor::{NewMd, ProgramMd};
-use crate::record::{Answer, Descriptor, MatchEntry, Operation};
+use crate::record::{Answer, ClaimedBits, Descriptor, MatchEntry, Operation};
 use lnd_common::sync::lock;
 use lnet_core::event::{EventHandler, EventQueue, in_handler};
 use lnet_core::topology::Distance;
@@ -183,6 +183,16 @@ impl AttachedNode {
     /// `LNetSetLazyPortal`, `LNetClearLazyPortal`.
     pub fn set_lazy_portal(&self, portal: u32, is_lazy: bool) -> Result<(), Errno> {
         self.nothing(&Operation::Lazy { portal, is_lazy })
+    }
+
+    /// `LNetClaimBits`.
+    pub fn claim(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.nothing(&Operation::Claim { bits })
+    }
+
+    /// `LNetReleaseBits`.
+    pub fn release(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.nothing(&Operation::Release { bits })
     }
 
     /// `LNetGetId`.

@@ -54,6 +54,17 @@ pub struct MatchEntry {
     pub position: InsertPosition,
 }
 
+/// The messages that a program claims for itself: those to some match bits at a portal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedBits {
+    /// The portal.
+    pub portal: u32,
+    /// The match bits.
+    pub match_bits: u64,
+    /// The bits that do not count.
+    pub ignore_bits: u64,
+}
+
 /// A memory descriptor. Its events come as [`Report::Happened`], whether or not it has a queue in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
@@ -150,6 +161,7 @@ pub(crate) use messages;
 structures! {
     Piece { registration, offset, len }
     MatchEntry { from, match_bits, ignore_bits, unlink, position }
+    ClaimedBits { portal, match_bits, ignore_bits }
     Descriptor { spec, memory, unlink, near }
 }
 
@@ -277,6 +289,16 @@ messages! {
         20 = CptOfNode {
             /// The NUMA node.
             node: u32,
+        }
+        /// `LNetClaimBits`. From its success on the program has the PID that it asked for.
+        21 = Claim {
+            /// The bits.
+            bits: ClaimedBits,
+        }
+        /// `LNetReleaseBits`.
+        22 = Release {
+            /// The bits.
+            bits: ClaimedBits,
         }
     }
 }

@@ -90,6 +90,9 @@ fn operation() -> impl Strategy<Value = Operation> {
         prop::collection::vec(nid(), 0..9)
             .prop_map(|nids| Operation::AddPeer { nids: nids.into_iter().flatten().collect() }),
         Just(Operation::DiscoveryStatus),
+        any::<(u32, u64, u64)>().prop_map(|(portal, match_bits, ignore_bits)| Operation::Claim {
+            bits: ClaimedBits { portal, match_bits, ignore_bits }
+        }),
     ]
 }
 
@@ -192,7 +195,7 @@ fn what_no_program_may_send_is_told_apart() {
         (9, lazy(1), Ok((1, Operation::Lazy { portal: 5, is_lazy: true }))),
         (9, lazy(2), Err(Malformed::Value("a truth value"))),
         (0, lazy(1), Err(Malformed::Kind(0))),
-        (21, lazy(1), Err(Malformed::Kind(21))),
+        (23, lazy(1), Err(Malformed::Kind(23))),
         (17, vec![], Err(Malformed::TooShort)),
         (17, vec![0; 2], Err(Malformed::TooLong)),
         (9, vec![1, 1 << 32, 0], Err(Malformed::Value("a number of 32 bits"))),

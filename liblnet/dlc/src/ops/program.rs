@@ -53,6 +53,7 @@ fn to_value(program: &AttachedProgram, with_counts: bool) -> Value {
         shown.push("mds made", made);
         shown.push("mds", program.mds);
         shown.push("mes", program.mes);
+        shown.push("claims", program.claims);
         shown.push("waiting gets", program.waiting_gets);
         shown.push("operations ring", ring(program.operations_ring));
         shown.push("reports ring", ring(program.reports_ring));
@@ -102,6 +103,7 @@ mod tests {
             counts: ProgramCounts { operations: 9, ..ProgramCounts::default() },
             mes: 2,
             mds: 1,
+            claims: 0,
             waiting_gets: 0,
         }
     }

@@ -38,6 +38,8 @@ pub struct AttachedProgram {
     pub mes: u32,
     /// The MDs that it has.
     pub mds: u32,
+    /// The claims of match bits that it has.
+    pub claims: u32,
     /// The GETs of peers that wait for its data.
     pub waiting_gets: u32,
 }

@@ -157,7 +157,7 @@ impl<'a> Client<'a> {
             let wake_ups = [wake_program, wake_reader];
             let reports = Arc::new(Reports::new(reports, wake_ups, Arc::clone(wake), max_unread));
             let pid = shared.pids.assign(program.pid, process);
-            let carrier = Carrier::new(shared, id, pid, reports, wake);
+            let carrier = Carrier::new(shared, id, [program.pid, pid], reports, wake);
             let carrier = carrier.inspect_err(|_| shared.pids.release(pid))?;
             Ok((carrier, operations, room, waited_for, descriptors, fills))
         };

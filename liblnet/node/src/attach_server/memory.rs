@@ -12,7 +12,7 @@ use lnet_wire::Pid;
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The memory that one program has registered.
@@ -79,7 +79,7 @@ impl Registrations {
             ProgramMemory::OnDemand(len) => (MdMemory::contiguous(0, *len), Vec::new()),
         };
         let md = MdOfProgram {
-            pid: fetches.pid,
+            pid: fetches.pid(),
             is_in_place: matches!(memory, ProgramMemory::InPlace(_)),
             handle: OnceLock::new(),
             fetches: Arc::clone(fetches),
@@ -153,7 +153,7 @@ pub(super) struct Fetches {
     /// The number of the program.
     client: u64,
     /// The PID of the program on the node.
-    pid: Pid,
+    pid: AtomicU32,
     next: AtomicU64,
     /// `None` when the attachment has ended.
     waiting: Mutex<Option<HashMap<u64, ThenReply>>>,
@@ -161,7 +161,17 @@ pub(super) struct Fetches {
 
 impl Fetches {
     pub(super) fn new(reports: Arc<Reports>, client: u64, pid: Pid) -> Self {
+        let pid = AtomicU32::new(pid.0);
         Self { reports, client, pid, next: AtomicU64::new(1), waiting: Mutex::new(Some(HashMap::new())) }
+    }
+
+    /// The PID from which the messages of new MDs come.
+    pub(super) fn pid(&self) -> Pid {
+        Pid(self.pid.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_pid(&self, pid: Pid) {
+        self.pid.store(pid.0, Ordering::Relaxed);
     }
 
     fn begin(&self, md: MdHandle, offset: u32, len: u32, then: ThenReply) {

@@ -19,6 +19,8 @@ struct Inner {
     mes: HashMap<MeHandle, bool>,
     /// The ME that ends with each.
     mds: HashMap<MdHandle, Option<MeHandle>>,
+    /// The number of claims of match bits.
+    claims: u32,
     /// All MDs that there have been.
     made: PayloadWays,
 }
@@ -28,6 +30,7 @@ struct Inner {
 pub(super) struct ObjectCounts {
     pub(super) mes: u32,
     pub(super) mds: u32,
+    pub(super) claims: u32,
     /// All MDs that there have been.
     pub(super) made: PayloadWays,
 }
@@ -80,10 +83,23 @@ impl Objects {
         }
     }
 
+    pub(super) fn claimed(&self) {
+        lock(&self.inner).claims += 1;
+    }
+
+    pub(super) fn released(&self) {
+        lock(&self.inner).claims -= 1;
+    }
+
     pub(super) fn counts(&self) -> ObjectCounts {
         let inner = lock(&self.inner);
         let count = |len| u32::try_from(len).unwrap_or(u32::MAX);
-        ObjectCounts { mes: count(inner.mes.len()), mds: count(inner.mds.len()), made: inner.made }
+        ObjectCounts {
+            mes: count(inner.mes.len()),
+            mds: count(inner.mds.len()),
+            claims: inner.claims,
+            made: inner.made,
+        }
     }
 
     /// All MEs and MDs.
@@ -113,6 +129,6 @@ mod tests {
         assert_eq!((objects.check_me(kept), objects.check_me(ending)), (Ok(()), Err(Errno::NotFound)));
         assert_eq!(objects.check_md(one), Err(Errno::NotFound));
         let made = PayloadWays { in_place: 1, copied: 1 };
-        assert_eq!(objects.counts(), ObjectCounts { mes: 1, mds: 0, made });
+        assert_eq!(objects.counts(), ObjectCounts { mes: 1, mds: 0, claims: 0, made });
     }
 }

@@ -7,6 +7,7 @@ use super::reports::Reports;
 use super::requests::{HeldRequests, RequestsUnderWay};
 use super::rings::RingMemory;
 use super::status::{Counts, Identity, Status};
+use crate::claims::Owner;
 use crate::peer_description::describe_peer;
 use lnet_attach::record::{Answer, Descriptor, MatchEntry, Operation, Report};
 use lnet_core::memory::ClientMemory;
@@ -37,7 +38,10 @@ const fn check_portal(portal: u32) -> Result<(), Errno> {
 pub(super) struct Carrier<'a> {
     pub(super) shared: &'a Shared,
     pub(super) id: u64,
+    /// The PID that the program was given when it attached.
     pub(super) pid: Pid,
+    /// The PID that it asked for.
+    wanted_pid: Pid,
     /// The queue of all its MDs.
     eq: EqHandle,
     pub(super) reports: Arc<Reports>,
@@ -50,11 +54,11 @@ pub(super) struct Carrier<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    /// `wake` wakes the thread of the program.
+    /// `wanted_pid` is the one that the program asked for, `pid` the one that it was given; `wake` wakes the thread of the program.
     pub(super) fn new(
         shared: &'a Shared,
         id: u64,
-        pid: Pid,
+        [wanted_pid, pid]: [Pid; 2],
         reports: Arc<Reports>,
         wake: &Arc<OwnedFd>,
     ) -> Result<Self, Errno> {
@@ -76,7 +80,20 @@ impl<'a> Carrier<'a> {
         let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id, pid));
         let (registrations, counts) = (Registrations::default(), Arc::default());
         let held = HeldRequests::new(Arc::clone(&under_way));
-        Ok(Self { shared, id, pid, eq, reports, objects, fetches, registrations, under_way, held, counts })
+        Ok(Self {
+            shared,
+            id,
+            pid,
+            wanted_pid,
+            eq,
+            reports,
+            objects,
+            fetches,
+            registrations,
+            under_way,
+            held,
+            counts,
+        })
     }
 
     /// What the node shows of the program. `fills` are those of the rings of operations and reports.
@@ -84,7 +101,6 @@ impl<'a> Carrier<'a> {
         let [operations, reports] = fills;
         Status {
             identity,
-            pid: self.pid,
             since: self.shared.clock.now(),
             operations,
             reports,
@@ -210,7 +226,7 @@ impl<'a> Carrier<'a> {
             }
             Operation::Interface { index } => {
                 let own = core.ni_by_index(index).ok_or(Errno::NotFound)?;
-                Answer::Process(own.nid, self.pid)
+                Answer::Process(own.nid, self.fetches.pid())
             }
             Operation::Distance { nid } => {
                 let found = core.dist(nid)?;
@@ -233,6 +249,18 @@ impl<'a> Carrier<'a> {
             }
             Operation::CptOfNode { node } => {
                 Answer::Number(core.cpt_table().of_node(node).ok_or(Errno::NotFound)?.into())
+            }
+            Operation::Claim { bits } => {
+                self.shared.node.claims.claim(Owner::Program(self.id), self.wanted_pid.0, bits)?;
+                self.objects.claimed();
+                // Programs with one PID have different bits.
+                self.fetches.set_pid(self.wanted_pid);
+                Answer::Nothing
+            }
+            Operation::Release { bits } => {
+                self.shared.node.claims.release(Owner::Program(self.id), bits)?;
+                self.objects.released();
+                Answer::Nothing
             }
             Operation::DescribePeer { nid } => Answer::Text(describe_peer(core, nid)),
         })
@@ -315,6 +343,7 @@ impl<'a> Carrier<'a> {
         for portal in self.shared.forget_lazy(None, self.id) {
             _ = data_path.clear_lazy_portal(portal);
         }
+        self.shared.node.claims.release_all(Owner::Program(self.id));
         self.shared.pids.release(self.pid);
         // It is freed with the last MD.
         _ = data_path.eq_release(self.eq);

@@ -8,7 +8,6 @@ use lnet_core::Errno;
 use lnet_core::time::Time;
 use lnet_dlc::request::{AttachedProgram, ProgramCounts, RingFill};
 use lnet_ring::Fill;
-use lnet_wire::Pid;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,7 +68,6 @@ pub(super) struct Identity {
 /// A program that is attached. Any thread may look.
 pub(super) struct Status {
     pub(super) identity: Identity,
-    pub(super) pid: Pid,
     pub(super) since: Time,
     pub(super) operations: Fill<RingMemory>,
     pub(super) reports: Fill<RingMemory>,
@@ -91,7 +89,7 @@ impl Status {
             name: name.clone(),
             process: *process,
             user: *user,
-            pid: self.pid.0,
+            pid: self.fetches.pid().0,
             seconds: now.since(self.since).as_secs(),
             registered_bytes: registered.value(),
             payload: objects.made,
@@ -107,6 +105,7 @@ impl Status {
             },
             mes: objects.mes,
             mds: objects.mds,
+            claims: objects.claims,
             waiting_gets: self.fetches.waiting(),
         }
     }
