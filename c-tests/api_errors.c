@@ -52,6 +52,8 @@ static void before_the_network_is_up(void)
 	CHECK_EQ(LNetGet(LNET_NID_ANY, no_md, loopback(), 1, 0, 0), -ENETDOWN);
 	CHECK_EQ(LNetSetLazyPortal(1), -ENETDOWN);
 	CHECK_EQ(LNetClearLazyPortal(1), -ENETDOWN);
+	CHECK_EQ(LNetClaimBits(1, 0, 0), -ENETDOWN);
+	CHECK_EQ(LNetReleaseBits(1, 0, 0), -ENETDOWN);
 	LIBCFS_IOC_INIT(data);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NI, &data), -ENETDOWN);
 }
@@ -333,6 +335,22 @@ static void portals(void)
 	CHECK_EQ(LNetClearLazyPortal(5), 0);
 }
 
+static void claims(void)
+{
+	CHECK_EQ(LNetClaimBits(0, 0, 0), -EINVAL);
+	CHECK_EQ(LNetClaimBits(64, 0, 0), -EINVAL);
+	CHECK_EQ(LNetReleaseBits(5, 0x70, 0xf), -ENOENT);
+	CHECK_EQ(LNetClaimBits(5, 0x70, 0xf), 0);
+	CHECK_EQ(LNetClaimBits(5, 0x75, 0), -EADDRINUSE);
+	CHECK_EQ(LNetClaimBits(5, 0x80, 0), 0);
+	CHECK_EQ(LNetClaimBits(5, 0, -1), -EADDRINUSE);
+	CHECK_EQ(LNetReleaseBits(5, 0x70, 0), -ENOENT);
+	CHECK_EQ(LNetReleaseBits(5, 0x70, 0xf), 0);
+	CHECK_EQ(LNetClaimBits(5, 0x75, 0), 0);
+	CHECK_EQ(LNetReleaseBits(5, 0x75, 0), 0);
+	CHECK_EQ(LNetReleaseBits(5, 0x80, 0), 0);
+}
+
 static void commands(void)
 {
 	struct libcfs_ioctl_data data;
@@ -463,6 +481,7 @@ int main(void)
 	event_queues();
 	moving_data();
 	portals();
+	claims();
 	commands();
 	failures_that_were_asked_for();
 	CHECK_EQ(LNetEQFree(eq), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests several programs on one node, which is that of a daemon: the messages of each come from a PID of its own, and what it has on the node is
- * gone when its LNetNIFini has returned. Their MEs are in the same portals. Only runs attached. */
+/* Tests several programs on one node, which is that of a daemon: the messages of each come from a PID of its own, unless it has claimed match bits,
+ * and what it has on the node is gone when its LNetNIFini has returned. Their MEs are in the same portals. Only runs attached. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,16 +18,21 @@ static struct lnet_process_id program(__u32 pid)
 	return id;
 }
 
-/* Attaches to the node. Returns the PID there. */
-static __u32 begin(void)
+static __u32 own_pid(void)
 {
 	struct lnet_process_id id = { 0, 0 };
 
-	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
-	CHECK_EQ(LNetEQAlloc(64, LNET_EQ_HANDLER_NONE, &eq), 0);
 	CHECK_EQ(LNetGetId(0, &id), 0);
 	CHECK_EQ(id.nid, loopback().nid);
 	return id.pid;
+}
+
+/* Attaches to the node. Returns the PID there. */
+static __u32 begin(void)
+{
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+	CHECK_EQ(LNetEQAlloc(64, LNET_EQ_HANDLER_NONE, &eq), 0);
+	return own_pid();
 }
 
 /* Attaches memory for messages to this program. */
@@ -59,6 +64,17 @@ static void put(__u32 to)
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_ACK_REQ, program(to), PORTAL, to, 0, 0), 0);
 }
 
+/* Claims match bits, and so gets the PID of the first program, which has claimed others. */
+static void share_pid(__u32 pid)
+{
+	CHECK_EQ(LNetClaimBits(PORTAL, LNET_PID_LUSTRE, 0), -EADDRINUSE);
+	CHECK_EQ(own_pid(), pid);
+	CHECK_EQ(LNetClaimBits(PORTAL, pid, 0), 0);
+	CHECK_EQ(own_pid(), LNET_PID_LUSTRE);
+	put(LNET_PID_LUSTRE);
+	wait_for(LNET_EVENT_ACK);
+}
+
 /* Exchanges messages with the first program. */
 static int second(void)
 {
@@ -71,6 +87,7 @@ static int second(void)
 	event = wait_for(LNET_EVENT_PUT);
 	CHECK_EQ(event.initiator.pid, LNET_PID_LUSTRE);
 	CHECK_EQ(event.target.pid, pid);
+	share_pid(pid);
 	CHECK_EQ(LNetNIFini(), 0);
 	return failures != 0;
 }
@@ -118,6 +135,7 @@ int main(int argc, char **argv)
 		return strcmp(argv[1], "second") == 0 ? second() : again();
 	CHECK_EQ(begin(), LNET_PID_LUSTRE);
 	offer(LNET_PID_LUSTRE);
+	CHECK_EQ(LNetClaimBits(PORTAL, LNET_PID_LUSTRE, 0), 0);
 	turns = start(argv[0], "again");
 	child = start(argv[0], "second");
 	event = wait_for(LNET_EVENT_PUT);
@@ -126,7 +144,11 @@ int main(int argc, char **argv)
 	put(event.initiator.pid);
 	event = wait_for(LNET_EVENT_ACK);
 	CHECK_EQ(event.initiator.pid, child);
+	event = wait_for(LNET_EVENT_PUT);
+	CHECK_EQ(event.initiator.pid, LNET_PID_LUSTRE);
 	end(child);
+	/* The claim has ended with the program. */
+	CHECK_EQ(LNetClaimBits(PORTAL, child, 0), 0);
 	end(turns);
 	CHECK_EQ(LNetNIFini(), 0);
 	return failures != 0;

@@ -71,6 +71,8 @@ const WRITTEN: &[Export] = &[
     export("LNetGet", "lnet/api.h", "psm"),
     export("LNetSetLazyPortal", "lnet/api.h", "ps"),
     export("LNetClearLazyPortal", "lnet/api.h", "ps"),
+    export("LNetClaimBits", "lnet/api.h", "m"),
+    export("LNetReleaseBits", "lnet/api.h", "m"),
     export("LNetCtl", "lnet/api.h", ""),
     export("lnet_counters_get", "lnet/lib-lnet.h", "s"),
     export("lnet_cpt_of_nid", "lnet/lib-lnet.h", "s"),

@@ -92,6 +92,8 @@ unsafe extern "C" {
     ) -> c_int;
     pub safe fn LNetSetLazyPortal(portal: c_int) -> c_int;
     pub safe fn LNetClearLazyPortal(portal: c_int) -> c_int;
+    pub safe fn LNetClaimBits(portal: c_uint, match_bits: u64, ignore_bits: u64) -> c_int;
+    pub safe fn LNetReleaseBits(portal: c_uint, match_bits: u64, ignore_bits: u64) -> c_int;
     pub safe fn lnet_counters_get(counters: &mut lnet_counters);
     pub fn LNetCtl(command: c_uint, argument: *mut c_void) -> c_int;
 }

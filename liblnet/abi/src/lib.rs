@@ -14,6 +14,7 @@
 //! | `eq` | `LNetEQAlloc` `LNetEQFree` `LNetEQGet` `LNetEQWait` `LNetEQPoll` |
 //! | `data` | `LNetPut` `LNetGet` |
 //! | `portal` | `LNetSetLazyPortal` `LNetClearLazyPortal` |
+//! | `claim` | `LNetClaimBits` `LNetReleaseBits` |
 //! | `ctl` | `LNetCtl` `l_ioctl` `register_ioc_dev` `lnet_counters_get` |
 //! | `cpt` | `cfs_cpt_*`, `lnet_cpt_*`: CPU partitions |
 //! | `nidstr` | `libcfs_*`: NIDs as strings |
@@ -27,6 +28,7 @@
 // The safety contract of a C function is its C documentation.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod claim;
 pub mod cpt;
 pub mod ctl;
 pub mod cyaml;

@@ -1,7 +1,7 @@
 //! The node as the C API uses it: one in this process, or one that this process is attached to.
 
 use lnet_attach::client::AttachedNode;
-use lnet_attach::record::MatchEntry;
+use lnet_attach::record::{ClaimedBits, MatchEntry};
 use lnet_core::event::EventHandler;
 use lnet_core::topology::Distance;
 use lnet_core::{DiscoveryMode, EqHandle, Errno, MdHandle, MdMemory, MdSpec, MeHandle, Polled, Target};
@@ -44,6 +44,8 @@ pub(crate) trait ProgramNode: Send + Sync {
     ) -> Result<(), Errno>;
     fn get(&self, from: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno>;
     fn set_lazy_portal(&self, portal: u32, is_lazy: bool) -> Result<(), Errno>;
+    fn claim(&self, bits: ClaimedBits) -> Result<(), Errno>;
+    fn release(&self, bits: ClaimedBits) -> Result<(), Errno>;
     fn ni_by_index(&self, index: u32) -> Result<ProcessId, Errno>;
     fn dist(&self, nid: Nid) -> Result<Distance, Errno>;
     fn primary_nid(&self, nid: Nid) -> Result<Nid, Errno>;
@@ -134,6 +136,14 @@ impl ProgramNode for Node {
             true => self.core().data_path().set_lazy_portal(portal),
             false => self.core().data_path().clear_lazy_portal(portal),
         }
+    }
+
+    fn claim(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.claim(bits)
+    }
+
+    fn release(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.release(bits)
     }
 
     fn ni_by_index(&self, index: u32) -> Result<ProcessId, Errno> {
@@ -260,6 +270,14 @@ impl ProgramNode for Attached {
 
     fn set_lazy_portal(&self, portal: u32, is_lazy: bool) -> Result<(), Errno> {
         self.node.set_lazy_portal(portal, is_lazy)
+    }
+
+    fn claim(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.node.claim(bits)
+    }
+
+    fn release(&self, bits: ClaimedBits) -> Result<(), Errno> {
+        self.node.release(bits)
     }
 
     fn ni_by_index(&self, index: u32) -> Result<ProcessId, Errno> {
