@@ -1,4 +1,4 @@
-//! LNet in this process, used through its C API alone.
+//! LNet, used through its C API alone.
 
 use super::{
     Access, Backend, Descriptor, EventQueue, Fragment, Handle, LnetEvent, MdEventKind, Operation, ProcessId,
@@ -43,6 +43,15 @@ impl Backend for Liblnet {
             (rc == 0).then_some(ProcessId { nid: id.nid, pid: id.pid })
         };
         (0..).map_while(process).collect()
+    }
+
+    fn claim(&self, portal: u32, match_bits: u64, ignore_bits: u64) -> Result<(), Errno> {
+        Errno::check(sys::LNetClaimBits(portal, match_bits, ignore_bits)).map(|_| ())
+    }
+
+    fn release(&self, portal: u32, match_bits: u64, ignore_bits: u64) {
+        // Without a node there are no claims.
+        sys::LNetReleaseBits(portal, match_bits, ignore_bits);
     }
 
     fn open(&self) -> Result<Box<dyn EventQueue>, Errno> {

@@ -1,7 +1,6 @@
 //! The interface between this crate and LNet: event queues of transfer machines, memory descriptors, PUT and GET.
 //!
-//! Nothing else in this crate calls LNet. [`liblnet`] implements it with LNet in this process, by its C API. Another
-//! implementation could use LNet in another process through shared memory.
+//! Nothing else in this crate calls LNet. [`liblnet`] implements it by the C API, whose node may be one that this process is attached to.
 
 pub mod liblnet;
 
@@ -103,6 +102,15 @@ pub trait Operation: Send {
 pub trait Backend: fmt::Debug + Send + Sync {
     /// The NIDs of this node, with its PID.
     fn local_processes(&self) -> Vec<ProcessId>;
+
+    /// Claims match bits at a portal, except for those of `ignore_bits`, among all programs of the node. From its success on this process has
+    /// the PID that it asked for.
+    ///
+    /// Errors: `EADDRINUSE`.
+    fn claim(&self, portal: u32, match_bits: u64, ignore_bits: u64) -> Result<(), Errno>;
+
+    /// Ends a claim.
+    fn release(&self, portal: u32, match_bits: u64, ignore_bits: u64);
 
     /// Creates the event queue of a transfer machine.
     fn open(&self) -> Result<Box<dyn EventQueue>, Errno>;

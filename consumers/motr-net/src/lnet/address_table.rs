@@ -1,4 +1,4 @@
-//! The addresses of transfer machines in use (motr-net 3.2), which are unique in this process.
+//! The addresses of transfer machines in use in this process (motr-net 3.2). The node has those of other processes.
 
 use super::address::{Address, StartAddress, Tmid};
 use crate::Errno;

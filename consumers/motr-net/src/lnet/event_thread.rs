@@ -1,16 +1,16 @@
 //! The thread of a transfer machine (motr-net 6.3): it starts the machine in LNet, delivers its events, ends operations whose
 //! deadline has passed, and stops the machine.
 
-use super::address::StartAddress;
+use super::address::{Address, StartAddress};
 use super::debug;
 use super::delivery::deliver;
 use super::domain::lnet_domain;
 use super::end_point::end_point;
 use super::machine::{ADDRESSES, Running, Shared, Stopping, machine};
-use super::match_bits::BufferId;
+use super::match_bits::{BUFFER_BITS, BufferId, of_messages};
 use super::timeouts::end_timed_out;
 use crate::Errno;
-use crate::backend::EventQueue;
+use crate::backend::{Backend, EventQueue};
 use crate::net::buffer::cancel;
 use crate::net::guard::Guard;
 use crate::net::queue::Queue;
@@ -92,12 +92,14 @@ fn start(tm: Object<m0_net_transfer_mc>, wanted: StartAddress) -> Result<Object<
     }
     let backend = Arc::clone(&lnet_domain(tm.ntm_dom.get()).backend);
     let nid = wanted.nid.to_u64();
-    let is_local = backend.local_processes().iter().any(|it| Some(it.nid) == nid && it.pid == wanted.pid);
-    if !is_local {
+    let local_pid = || backend.local_processes().iter().find(|it| Some(it.nid) == nid).map(|it| it.pid);
+    if local_pid().is_none() {
         return Err(Errno::NotFound);
     }
-    let address = lock(&ADDRESSES).claim(wanted)?;
-    let opened = backend.open().and_then(|queue| {
+    let address = claim(&*backend, wanted)?;
+    // A program that shares a node has its PID once it has claimed something.
+    let is_local = (local_pid() == Some(wanted.pid)).then_some(()).ok_or(Errno::NotFound);
+    let opened = is_local.and_then(|()| backend.open()).and_then(|queue| {
         let _tm = Guard::tm(tm);
         let own = end_point(tm, address)?;
         let queue: Arc<dyn EventQueue> = queue.into();
@@ -107,9 +109,38 @@ fn start(tm: Object<m0_net_transfer_mc>, wanted: StartAddress) -> Result<Object<
         Ok(own)
     });
     if opened.is_err() {
-        lock(&ADDRESSES).release(&address);
+        release(&*backend, &address);
     }
     opened
+}
+
+/// Claims an address in this process and on its node; without a TMID the highest that is free on both.
+///
+/// Errors: `EADDRINUSE`, `EADDRNOTAVAIL`, `ENOMEM`.
+fn claim(backend: &dyn Backend, wanted: StartAddress) -> Result<Address, Errno> {
+    let mut of_others = Vec::new();
+    let claimed = loop {
+        let address = match lock(&ADDRESSES).claim(wanted) {
+            Ok(address) => address,
+            Err(errno) => break Err(errno),
+        };
+        match backend.claim(address.portal, of_messages(address.tmid), BUFFER_BITS) {
+            Ok(()) => break Ok(address),
+            Err(Errno::AddressInUse) if wanted.tmid.is_none() => of_others.push(address),
+            Err(errno) => {
+                of_others.push(address);
+                break Err(errno);
+            }
+        }
+    };
+    of_others.iter().for_each(|address| lock(&ADDRESSES).release(address));
+    claimed
+}
+
+/// Ends the claim of an address.
+fn release(backend: &dyn Backend, address: &Address) {
+    backend.release(address.portal, of_messages(address.tmid), BUFFER_BITS);
+    lock(&ADDRESSES).release(address);
 }
 
 /// Stops a machine in LNet; it has no operation in progress.
@@ -122,7 +153,7 @@ fn stop(tm: Object<m0_net_transfer_mc>) {
     if let Some(Running { address, queue }) = running {
         // The lock is not held, as this waits for the last handler.
         drop(queue);
-        lock(&ADDRESSES).release(&address);
+        release(&*lnet_domain(tm.ntm_dom.get()).backend, &address);
     }
     give_back(tm);
 }

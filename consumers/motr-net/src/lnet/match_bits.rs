@@ -41,6 +41,9 @@ pub fn parse_buffer(bits: u64) -> Option<(Tmid, BufferId)> {
     Some((Tmid::new((bits >> ID_BITS) as u32)?, BufferId::new(bits & ID_MASK)?))
 }
 
+/// The bits that distinguish the buffers of a transfer machine: a machine has all match bits that differ from [`of_messages`] in these only.
+pub const BUFFER_BITS: u64 = ID_MASK;
+
 /// The header data of messages from a transfer machine.
 pub const fn header_data(tmid: Tmid, portal: u32) -> u64 {
     of_messages(tmid) | portal as u64
