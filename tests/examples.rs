@@ -2,22 +2,20 @@
 //! their own and attached to daemons, and every failure gives a message and a status that is not 0.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-#[path = "support/daemon.rs"]
+#[path = "support/placement.rs"]
 #[allow(unreachable_pub)]
-mod daemon;
+mod placement;
 #[path = "support/programs.rs"]
 #[allow(unreachable_pub)]
 mod programs;
 
-use daemon::{Daemon, without_lnet_variables};
+use placement::{NodeOfProgram, Placement, Site};
 use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use tempfile::TempDir;
 
 #[test]
 fn the_program_in_the_readme_exchanges_a_message_and_reports_errors() {
@@ -73,14 +71,6 @@ fn sharing_sends_a_text_from_one_program_to_the_other() {
     );
 }
 
-/// The nodes of two programs.
-#[derive(Clone, Copy, Debug)]
-enum Placement {
-    OwnNodes,
-    TwoDaemons,
-    OneDaemon,
-}
-
 const SERVER: [&str; 2] = ["127.0.1.2", "127.0.2.2"];
 const CLIENT: [&str; 2] = ["127.0.1.1", "127.0.2.1"];
 
@@ -108,21 +98,12 @@ impl Pair {
         };
         let sources: Vec<(&str, &str)> = sources.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let Some(examples) = Examples::build_or_skip(self.name, &sources) else { return };
-        for placement in [Placement::OwnNodes, Placement::TwoDaemons, Placement::OneDaemon] {
+        for placement in Placement::ALL {
             let row = format!("{}, {placement:?}", self.name);
-            let [of_server, of_client] = [SERVER, CLIENT].map(|its| format!("tcp({})", its.join(",")));
+            let networks = [SERVER, CLIENT].map(|its| format!("tcp({})", its.join(",")));
+            let nodes = examples.site.nodes(placement, networks.each_ref().map(String::as_str));
             let nids = |addresses: [&str; 2]| addresses.map(|address| format!("{address}@tcp"));
-            let (nodes, client_nids) = match placement {
-                Placement::OwnNodes => ([Node::Own(of_server), Node::Own(of_client)], nids(CLIENT)),
-                Placement::TwoDaemons => {
-                    let start = |name, networks: &String| Node::Of(examples.daemon(name, networks));
-                    ([start("server", &of_server), start("client", &of_client)], nids(CLIENT))
-                }
-                Placement::OneDaemon => {
-                    let daemon = examples.daemon("both", &of_server);
-                    ([Node::Same(daemon.name().to_owned()), Node::Of(daemon)], nids(SERVER))
-                }
-            };
+            let client_nids = nids(if placement == Placement::OneDaemon { SERVER } else { CLIENT });
             let (program, arguments) = self.server.split_first().unwrap();
             let mut server = Server::start(examples.command(program, &nodes[0], arguments), self.ready, &row);
             for (program, arguments, said) in clients(&nids(SERVER), &client_nids) {
@@ -170,21 +151,10 @@ impl Drop for Server {
     }
 }
 
-/// The node that a program has.
-enum Node {
-    /// One of its own, with these nets.
-    Own(String),
-    /// That of a daemon.
-    Of(Daemon),
-    /// That of a daemon of this name, which something else holds.
-    Same(String),
-}
-
 /// Example programs, built, with their own port on the loopback.
 struct Examples {
     directory: PathBuf,
-    sockets: TempDir,
-    port: String,
+    site: Site,
 }
 
 impl Examples {
@@ -221,37 +191,20 @@ impl Examples {
                 .unwrap();
             assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         }
-        let listener = TcpListener::bind(("0.0.0.0", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port().to_string();
-        Some(Self { directory, sockets: tempfile::tempdir().unwrap(), port })
+        Some(Self { directory, site: Site::new() })
     }
 
-    fn daemon(&self, name: &str, networks: &str) -> Daemon {
-        Daemon::start(self.sockets.path(), name, networks, |command| {
-            command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &self.port);
-        })
-    }
-
-    fn command(&self, program: &str, node: &Node, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.directory.join(program));
-        without_lnet_variables(&mut command);
-        command.args(arguments).env("LNET_RUNTIME_DIR", self.sockets.path());
-        match node {
-            Node::Own(networks) => {
-                command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &self.port);
-                command.env("LNET_NETWORKS", networks)
-            }
-            Node::Of(daemon) => command.env("LNET_ATTACH", daemon.name()),
-            Node::Same(name) => command.env("LNET_ATTACH", name),
-        };
+    fn command(&self, program: &str, node: &NodeOfProgram, arguments: &[&str]) -> Command {
+        let mut command = self.site.command(&self.directory.join(program), node);
+        command.args(arguments);
         command
     }
 
     /// Runs a program that sends a message to itself: with nodes of its own, and attached.
     fn are_honest(&self, program: &str) {
-        type StartNode<'a> = &'a dyn Fn(&str, &str) -> Node;
-        let own: StartNode<'_> = &|_, networks| Node::Own(networks.to_owned());
-        let attached: StartNode<'_> = &|name, networks| Node::Of(self.daemon(name, networks));
+        type StartNode<'a> = &'a dyn Fn(&str, &str) -> NodeOfProgram;
+        let own: StartNode<'_> = &|name, networks| NodeOfProgram::Own(name.to_owned(), networks.to_owned());
+        let attached: StartNode<'_> = &|name, networks| NodeOfProgram::Of(self.site.daemon(name, networks));
         for (kind, start) in [("own nodes", own), ("attached", attached)] {
             self.exchanges_a_message(
                 program,
@@ -272,21 +225,24 @@ impl Examples {
             }
         }
         for (node, said) in [
-            (Node::Own("tcp(no-such-if0)".to_owned()), "LNetNIInit: No such device"),
-            (Node::Same("no-such-node".to_owned()), "LNetNIInit: Network is down"),
+            (
+                NodeOfProgram::Own("alone".to_owned(), "tcp(no-such-if0)".to_owned()),
+                "LNetNIInit: No such device",
+            ),
+            (NodeOfProgram::Named("no-such-node".to_owned()), "LNetNIInit: Network is down"),
         ] {
             self.fails(program, &node, &[], said, said);
         }
     }
 
-    fn fails(&self, program: &str, node: &Node, arguments: &[&str], said: &str, row: &str) {
+    fn fails(&self, program: &str, node: &NodeOfProgram, arguments: &[&str], said: &str, row: &str) {
         let output = self.command(program, node, arguments).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         let row = format!("{row} {arguments:?}: {}\n{error}", output.status);
         assert!(output.status.code() == Some(1) && error.contains(said), "{row}");
     }
 
-    fn exchanges_a_message(&self, program: &str, receiver: &Node, sender: &Node) {
+    fn exchanges_a_message(&self, program: &str, receiver: &NodeOfProgram, sender: &NodeOfProgram) {
         let mut receiver = self.command(program, receiver, &[]).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(receiver.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "127.0.1.2@tcp is waiting");
