@@ -14,7 +14,9 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct Site {
     pub sockets: TempDir,
-    port: String,
+    pub port: String,
+    /// Variables of daemons.
+    pub variables: Vec<(&'static str, &'static str)>,
 }
 
 /// The node that a program has.
@@ -47,7 +49,7 @@ impl Site {
     pub fn new() -> Self {
         let listener = TcpListener::bind(("0.0.0.0", 0)).unwrap();
         let port = listener.local_addr().unwrap().port().to_string();
-        Self { sockets: tempfile::tempdir().unwrap(), port }
+        Self { sockets: tempfile::tempdir().unwrap(), port, variables: Vec::new() }
     }
 
     /// A program with this node and no other variable of LNet.
@@ -87,6 +89,7 @@ impl Site {
             .env("LNET_ACCEPT", "all")
             .env("LNET_ACCEPT_PORT", &self.port)
             .env("NOTIFY_SOCKET", &notify_path)
+            .envs(self.variables.iter().copied())
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
@@ -115,6 +118,13 @@ impl Site {
 pub struct Daemon {
     child: Child,
     name: String,
+}
+
+impl Daemon {
+    /// The value of `LNET_ATTACH` for this node.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl Drop for Daemon {

@@ -1,21 +1,28 @@
-//! Nodes and consoles, each a process with its own address on the loopback interface.
+//! Nodes and consoles, each a process with its own address on the loopback interface: that of a node of its own, or of a daemon's that it is
+//! attached to.
 
+use super::placement::{self, Daemon};
 use lst::resident::{READY, STAY, WORD};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
-use tempfile::TempDir;
 
 /// A part of 127.0.0.0/8 that no other test of this process has.
 static NEXT: AtomicU8 = AtomicU8::new(1);
 
 /// A directory for sockets, and addresses.
 pub struct Site {
-    directory: TempDir,
+    nodes: placement::Site,
     net: u8,
-    port: u16,
+    /// The daemons of the hosts, in their order. Empty: each process has a node of its own.
+    daemons: Vec<Daemon>,
 }
+
+/// A node that has died is known as such within a test.
+const TUNABLES: [(&str, &str); 2] = [("LNET_TRANSACTION_TIMEOUT", "5"), ("LNET_RETRY_COUNT", "1")];
+/// The hosts of a site with daemons.
+const HOSTS: u8 = 3;
 
 /// A node that runs selftest, until this is dropped.
 pub struct Node(Child);
@@ -30,14 +37,26 @@ pub struct CommandOutput {
 
 impl Site {
     pub fn new() -> Self {
-        // All nodes of a site have one port; another process of tests has another.
-        let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = probe.local_addr().unwrap().port();
-        Self { directory: tempfile::tempdir().unwrap(), net: NEXT.fetch_add(1, Ordering::Relaxed), port }
+        let nodes = placement::Site { variables: TUNABLES.to_vec(), ..placement::Site::new() };
+        Self { nodes, net: NEXT.fetch_add(1, Ordering::Relaxed), daemons: Vec::new() }
+    }
+
+    /// A site where each process is attached to the daemon of its host.
+    fn attached() -> Self {
+        let mut site = Self::new();
+        let start =
+            |host| site.nodes.daemon(&format!("daemon{host}"), &format!("tcp({})", site.address(host)));
+        site.daemons = (1..=HOSTS).map(start).collect();
+        site
+    }
+
+    /// A site without daemons, and one with them.
+    pub fn both() -> [Self; 2] {
+        [Self::new(), Self::attached()]
     }
 
     pub fn directory(&self) -> &Path {
-        self.directory.path()
+        self.nodes.sockets.path()
     }
 
     pub fn address(&self, host: u8) -> String {
@@ -50,7 +69,7 @@ impl Site {
 
     /// Listens where the node of a host does, until this is dropped.
     pub fn bind(&self, host: u8) -> std::io::Result<std::net::TcpListener> {
-        std::net::TcpListener::bind((self.address(host), self.port))
+        std::net::TcpListener::bind((self.address(host), self.nodes.port.parse().unwrap()))
     }
 
     /// `lst` at the console of a host, without its words.
@@ -59,14 +78,16 @@ impl Site {
         command
             .env("LNET_RUNTIME_DIR", self.directory())
             .env("LNET_NODE", format!("node{host}"))
-            .env("LNET_NETWORKS", format!("tcp({})", self.address(host)))
-            .env("LNET_ACCEPT", "all")
-            .env("LNET_ACCEPT_PORT", self.port.to_string())
-            // A node that has died is known as such within a test.
-            .env("LNET_TRANSACTION_TIMEOUT", "5")
-            .env("LNET_RETRY_COUNT", "1")
             .env("LST_SESSION", "42")
             .stdin(Stdio::null());
+        match self.daemons.get(usize::from(host) - 1) {
+            Some(daemon) => command.env("LNET_ATTACH", daemon.name()),
+            None => command
+                .env("LNET_NETWORKS", format!("tcp({})", self.address(host)))
+                .env("LNET_ACCEPT", "all")
+                .env("LNET_ACCEPT_PORT", &self.nodes.port)
+                .envs(TUNABLES),
+        };
         command
     }
 

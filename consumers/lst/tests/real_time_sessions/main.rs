@@ -1,7 +1,12 @@
-//! `lst` with consoles and nodes that are processes, on the loopback interface.
+//! `lst` with consoles and nodes that are processes, on the loopback interface, with nodes of their own and attached to daemons.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod machine;
+#[path = "../../../../tests/support/placement.rs"]
+#[allow(dead_code)]
+mod placement;
+#[path = "../../../../tests/support/programs.rs"]
+mod programs;
 
 use machine::Site;
 use test_support::terminal::Terminal;
@@ -9,40 +14,41 @@ use test_support::terminal::Terminal;
 /// Fails if the commands of a usual script print anything else than the kernel's tool did in the capture c-lst-write-4k.
 #[test]
 fn a_script_of_the_kernels_tool_runs_and_prints_the_same() {
-    let site = Site::new();
-    let _server = site.node(2);
-    let (cli, srv) = (site.nid(1), site.nid(2));
-    let test = "add_test --batch b --loop 5 --concurrency 1 --distribute 1:1 --from cli --to srv brw write \
+    for site in Site::both() {
+        let _server = site.node(2);
+        let (cli, srv) = (site.nid(1), site.nid(2));
+        let test = "add_test --batch b --loop 5 --concurrency 1 --distribute 1:1 --from cli --to srv brw write \
                 check=simple size=4K";
-    let idle = format!("12345-{cli} [Active]: Idle\n");
-    let table = [
-        (
-            "new_session --timeo 100 sess".to_owned(),
-            "SESSION: sess FEATURES: 1 TIMEOUT: 100 FORCE: No\n".to_owned(),
-        ),
-        (format!("add_group cli {cli}"), format!("{cli} are added to session\n")),
-        (format!("add_group srv {srv}"), format!("{srv} are added to session\n")),
-        ("add_batch b".to_owned(), String::new()),
-        (test.to_owned(), "Test was added successfully\n".to_owned()),
-        ("run b".to_owned(), "b is running now\n".to_owned()),
-    ];
-    for (line, expected) in table {
-        assert_eq!(site.must(1, &line), expected, "{line}");
+        let idle = format!("12345-{cli} [Active]: Idle\n");
+        let table = [
+            (
+                "new_session --timeo 100 sess".to_owned(),
+                "SESSION: sess FEATURES: 1 TIMEOUT: 100 FORCE: No\n".to_owned(),
+            ),
+            (format!("add_group cli {cli}"), format!("{cli} are added to session\n")),
+            (format!("add_group srv {srv}"), format!("{srv} are added to session\n")),
+            ("add_batch b".to_owned(), String::new()),
+            (test.to_owned(), "Test was added successfully\n".to_owned()),
+            ("run b".to_owned(), "b is running now\n".to_owned()),
+        ];
+        for (line, expected) in table {
+            assert_eq!(site.must(1, &line), expected, "{line}");
+        }
+        // Five RPCs end by themselves.
+        while site.must(1, "query b --all") != idle {}
+        let errors = "cli:\nTotal 0 error nodes in cli\nsrv:\nTotal 0 error nodes in srv\n";
+        for (line, expected) in [
+            ("show_error cli srv", errors),
+            ("stop b", "Batch is stopped\n"),
+            ("end_session", "session is ended\n"),
+        ] {
+            assert_eq!(site.must(1, line), expected, "{line}");
+        }
+        // The console has ended with its session, and the next one begins without it.
+        assert_eq!(site.lst(1, "show_session").code, 255);
+        site.must(1, "new_session again");
+        site.must(1, "end_session");
     }
-    // Five RPCs end by themselves.
-    while site.must(1, "query b --all") != idle {}
-    let errors = "cli:\nTotal 0 error nodes in cli\nsrv:\nTotal 0 error nodes in srv\n";
-    for (line, expected) in [
-        ("show_error cli srv", errors),
-        ("stop b", "Batch is stopped\n"),
-        ("end_session", "session is ended\n"),
-    ] {
-        assert_eq!(site.must(1, line), expected, "{line}");
-    }
-    // The console has ended with its session, and the next one begins without it.
-    assert_eq!(site.lst(1, "show_session").code, 255);
-    site.must(1, "new_session again");
-    site.must(1, "end_session");
 }
 
 /// Fails if the console's node still has its address and port when the command that ends the session has ended.
@@ -70,63 +76,66 @@ fn the_port_of_a_console_is_free_when_its_session_has_ended() {
 /// Fails if a byte is wrong in any kind of brw: both directions, from and to several nodes, the console's own among them.
 #[test]
 fn brw_of_all_kinds_finds_no_wrong_byte() {
-    let site = Site::new();
-    let _nodes = [site.node(2), site.node(3)];
-    site.must(1, "new_session all");
-    site.must(1, &format!("add_group here {} {}", site.nid(1), site.nid(2)));
-    site.must(1, &format!("add_group there {} {}", site.nid(2), site.nid(3)));
-    for direction in ["read", "write"] {
-        for check in ["", "check=simple", "check=full"] {
-            for size in ["8", "4k", "12k", "1m"] {
-                let line = format!(
-                    "add_test --loop 5 --concurrency 2 --distribute 1:2 --from here --to there brw {direction} {check} size={size}"
-                );
-                site.must(1, &line);
+    for site in Site::both() {
+        let _nodes = [site.node(2), site.node(3)];
+        site.must(1, "new_session all");
+        site.must(1, &format!("add_group here {} {}", site.nid(1), site.nid(2)));
+        site.must(1, &format!("add_group there {} {}", site.nid(2), site.nid(3)));
+        for direction in ["read", "write"] {
+            for check in ["", "check=simple", "check=full"] {
+                for size in ["8", "4k", "12k", "1m"] {
+                    let line = format!(
+                        "add_test --loop 5 --concurrency 2 --distribute 1:2 --from here --to there brw {direction} {check} size={size}"
+                    );
+                    site.must(1, &line);
+                }
             }
         }
+        site.must(1, "add_test --loop 20 --from here --to there ping");
+        site.must(1, "run");
+        while site.must(1, "query") != "batch [0] is stopped\n" {}
+        let errors = site.must(1, "show_error here there");
+        assert_eq!(errors.matches("Total 0 error nodes").count(), 2, "{errors}");
+        site.must(1, "end_session");
     }
-    site.must(1, "add_test --loop 20 --from here --to there ping");
-    site.must(1, "run");
-    while site.must(1, "query") != "batch [0] is stopped\n" {}
-    let errors = site.must(1, "show_error here there");
-    assert_eq!(errors.matches("Total 0 error nodes").count(), 2, "{errors}");
-    site.must(1, "end_session");
 }
 
 #[test]
 fn of_two_consoles_the_second_gets_a_node_only_by_force() {
-    let site = Site::new();
-    let _server = site.node(3);
-    site.must(1, "new_session one");
-    site.must(1, &format!("add_group srv {}", site.nid(3)));
-    site.must(2, "new_session two");
-    let refused = site.lst(2, &format!("add_group srv {}", site.nid(3)));
-    assert_eq!(refused.code, 253, "{refused:?}");
-    assert!(refused.err.contains("Device or resource busy"), "{refused:?}");
-    site.must(2, "new_session --force two");
-    site.must(2, &format!("add_group srv {}", site.nid(3)));
-    let pinged = site.must(1, "ping --session");
-    assert_eq!(pinged, format!("\t12345-{}: Busy [session: two id: {}]\n", site.nid(3), site.nid(2)));
-    site.must(2, "end_session");
-    site.must(1, "end_session");
+    for site in Site::both() {
+        let _server = site.node(3);
+        site.must(1, "new_session one");
+        site.must(1, &format!("add_group srv {}", site.nid(3)));
+        site.must(2, "new_session two");
+        let refused = site.lst(2, &format!("add_group srv {}", site.nid(3)));
+        assert_eq!(refused.code, 253, "{refused:?}");
+        assert!(refused.err.contains("Device or resource busy"), "{refused:?}");
+        site.must(2, "new_session --force two");
+        site.must(2, &format!("add_group srv {}", site.nid(3)));
+        let pinged = site.must(1, "ping --session");
+        assert_eq!(pinged, format!("\t12345-{}: Busy [session: two id: {}]\n", site.nid(3), site.nid(2)));
+        site.must(2, "end_session");
+        site.must(1, "end_session");
+    }
 }
 
 /// Fails if nodes of a dead console's session can be added to another session without force, before their session timeout.
 #[test]
 fn after_a_console_that_died_another_one_takes_its_nodes_by_force() {
-    let site = Site::new();
-    let _server = site.node(2);
-    site.must(1, "new_session one");
-    let add = format!("add_group srv {}", site.nid(2));
-    site.must(1, &add);
-    site.kill_console(1);
-    let dead = site.lst(1, "list_group");
-    assert_eq!((dead.code, dead.out.as_str()), (255, ""), "{dead:?}");
-    site.must(1, "new_session two");
-    assert_eq!(site.lst(1, &add).code, 253);
-    site.must(1, "new_session --force three");
-    site.must(1, &add);
-    site.must(1, "end_session");
+    for site in Site::both() {
+        let _server = site.node(2);
+        site.must(1, "new_session one");
+        let add = format!("add_group srv {}", site.nid(2));
+        site.must(1, &add);
+        site.kill_console(1);
+        let dead = site.lst(1, "list_group");
+        assert_eq!((dead.code, dead.out.as_str()), (255, ""), "{dead:?}");
+        site.must(1, "new_session two");
+        assert_eq!(site.lst(1, &add).code, 253);
+        site.must(1, "new_session --force three");
+        site.must(1, &add);
+        site.must(1, "end_session");
+    }
 }
 
 #[test]
@@ -155,19 +164,20 @@ fn a_node_that_dies_in_a_test_is_told_of_and_the_session_ends_all_the_same() {
 
 #[test]
 fn bench_measures_in_one_line_and_leaves_nothing_behind() {
-    let site = Site::new();
-    let _server = site.node(2);
-    let said =
-        site.must(1, &format!("bench {} brw read check=full size=64k -t 0.5 --format json", site.nid(2)));
-    let measured: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(measured["errors"], 0, "{said}");
-    assert!(measured["bytes_per_second"].as_f64().unwrap() > 0.0, "{said}");
-    let said = site.must(1, &format!("bench {} ping -t 0.5 --live", site.nid(2)));
-    assert!(said.contains("errors     0"), "{said}");
-    assert_eq!(site.lst(1, "show_session").code, 255);
-    site.must(1, "new_session free");
-    site.must(1, &format!("add_group srv {}", site.nid(2)));
-    site.must(1, "end_session");
+    for site in Site::both() {
+        let _server = site.node(2);
+        let said =
+            site.must(1, &format!("bench {} brw read check=full size=64k -t 0.5 --format json", site.nid(2)));
+        let measured: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(measured["errors"], 0, "{said}");
+        assert!(measured["bytes_per_second"].as_f64().unwrap() > 0.0, "{said}");
+        let said = site.must(1, &format!("bench {} ping -t 0.5 --live", site.nid(2)));
+        assert!(said.contains("errors     0"), "{said}");
+        assert_eq!(site.lst(1, "show_session").code, 255);
+        site.must(1, "new_session free");
+        site.must(1, &format!("add_group srv {}", site.nid(2)));
+        site.must(1, "end_session");
+    }
 }
 
 /// Fails if the console's own node ignores LNET_SELFTEST variables, which every other test node reads.
