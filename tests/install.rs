@@ -100,6 +100,7 @@ fn built_files_are_installed_without_a_rebuild() {
         "include/lnet/api.h",
         "share/man/man8/lnetctl.8",
         "share/man/man8/lst.8",
+        "share/man/man7/lnet-attach.7",
         "share/bash-completion/completions/lst",
         "lib/systemd/system/lnetd.service",
     ] {
