@@ -11,13 +11,14 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Fields, ItemEnum, ItemImpl, ItemStruct, Lit, LitStr, Meta, Type};
 
 /// The crates whose errors reach a user: the heading, and the folder of the sources.
-const CRATES: [(&str, &str); 19] = [
+const CRATES: [(&str, &str); 20] = [
     ("NIDs, messages", "liblnet/wire/src"),
     ("The operating system", "liblnet/os/src"),
     ("Settings", "liblnet/settings/src"),
     ("The core of a node", "liblnet/core/src"),
     ("The running node", "liblnet/node/src"),
     ("Programs that attach to a node", "liblnet/attach/src"),
+    ("Rings of records", "liblnet/ring/src"),
     ("Configuration", "liblnet/dlc/src"),
     ("The C API", "liblnet/abi/src"),
     ("Drivers over IP", "lnds/common/src"),
