@@ -73,6 +73,8 @@ impl Site {
                 command.env_remove(name);
             }
         }
+        // Cargo's value comes before the path in a program, and may lead to libraries of an earlier build.
+        command.env_remove("LD_LIBRARY_PATH");
         command.env("LNET_RUNTIME_DIR", self.sockets.path());
     }
 
