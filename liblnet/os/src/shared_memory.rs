@@ -28,6 +28,12 @@ const MAX_LEN: u64 = 1 << 40;
 #[derive(Debug)]
 pub struct SharedMemory {
     file: OwnedFd,
+    mapping: Mapping,
+}
+
+/// Shared memory without its file: it takes no descriptor.
+#[derive(Debug)]
+pub struct Mapping {
     start: NonNull<u8>,
     len: usize,
 }
@@ -57,9 +63,26 @@ impl From<rustix::io::Errno> for NotShared {
 
 // SAFETY: the mapping belongs to the value and stays where it is; it is accessed through atomics, or by copies whose callers answer for
 // them.
-unsafe impl Send for SharedMemory {}
+unsafe impl Send for Mapping {}
 // SAFETY: as above.
-unsafe impl Sync for SharedMemory {}
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// The number of bytes.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes, which never is so.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The address of the first byte in this process, valid as long as the value.
+    pub fn address(&self) -> usize {
+        self.start.as_ptr() as usize
+    }
+}
 
 impl SharedMemory {
     /// Makes memory of `len` bytes, all zero. `name` is what the system shows in `/proc/PID/maps`. [`NotShared::System`] with
@@ -94,7 +117,7 @@ impl SharedMemory {
             mmap(std::ptr::null_mut(), len, access, MapFlags::SHARED | MapFlags::NORESERVE, &file, 0)
         }?;
         let start = NonNull::new(start.cast()).ok_or(NotShared::Size(size))?;
-        Ok(Self { file, start, len })
+        Ok(Self { file, mapping: Mapping { start, len } })
     }
 
     /// The file, to be passed to another process.
@@ -102,25 +125,30 @@ impl SharedMemory {
         self.file.as_fd()
     }
 
+    /// Closes the file. The memory stays mapped.
+    pub fn into_mapping(self) -> Mapping {
+        self.mapping
+    }
+
     /// The number of bytes.
     pub const fn len(&self) -> usize {
-        self.len
+        self.mapping.len
     }
 
     /// Whether there are no bytes, which never is so.
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.mapping.is_empty()
     }
 
     /// The address of the first byte in this process, valid as long as the value.
     pub fn address(&self) -> usize {
-        self.start.as_ptr() as usize
+        self.mapping.address()
     }
 
     /// Gives the pages of this range back to the system; they are zero when they are next read. Only whole pages are.
     pub fn discard(&self, range: Range<usize>) {
         let page = rustix::param::page_size();
-        let (start, end) = (range.start.next_multiple_of(page), range.end.min(self.len) / page * page);
+        let (start, end) = (range.start.next_multiple_of(page), range.end.min(self.len()) / page * page);
         if start < end {
             let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
             // Without it the memory stays allocated, which is all.
@@ -136,11 +164,16 @@ impl Deref for SharedMemory {
     fn deref(&self) -> &[AtomicU64] {
         // SAFETY: `len` bytes from the beginning of a page on are mapped, for reading and writing, as long as `self`; all accesses to
         // them as words are atomic, and any bytes are a word.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / size_of::<AtomicU64>()) }
+        unsafe {
+            std::slice::from_raw_parts(
+                self.mapping.start.as_ptr().cast(),
+                self.len() / size_of::<AtomicU64>(),
+            )
+        }
     }
 }
 
-impl Drop for SharedMemory {
+impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map` with this length, and nothing borrows it any more.
         _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
