@@ -191,6 +191,23 @@ fn registrations_are_checked_and_limited() {
     assert_eq!(bad.register(2, &[&small.file()]), Ok(()));
 }
 
+/// Fails if a program takes the mappings or descriptors of the node by many small pieces, or by MDs that keep what it has given back.
+#[test]
+fn a_program_has_a_limited_number_of_pieces_registered_and_those_that_mds_keep_count() {
+    let rig = Rig::new(|config| config.max_registrations = 3);
+    let mut bad = RawProgram::attach(rig.connect());
+    let memory = SharedMemory::create(c"small", 8).unwrap();
+    for registration in 0..3 {
+        bad.register(registration, &[&memory.file()]).unwrap();
+        let piece = Piece { registration, offset: 0, len: 8 };
+        bad.call(&Operation::MdBind { md: descriptor(MdOptions(0), vec![piece]) }).unwrap();
+        bad.call(&Operation::Deregister { registration }).unwrap();
+    }
+    assert_eq!(bad.register(3, &[&memory.file()]), Err(Errno::NoMemory));
+    bad.call(&Operation::MdUnlink { md: bad.md.unwrap() }).unwrap();
+    assert_eq!(bad.register(3, &[&memory.file()]), Ok(()));
+}
+
 #[test]
 fn a_program_has_no_more_objects_than_the_limit() {
     let rig = Rig::new(|config| config.max_objects = 3);

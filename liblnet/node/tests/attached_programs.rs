@@ -292,16 +292,25 @@ fn memory_that_the_node_uses_in_place_is_told_from_copies() {
     let shown = fixture.program();
     assert_eq!((shown.registered_bytes, shown.counts.operations), (8192, 1));
     let piece = Piece { registration: 7, offset: 0, len: 64 };
+    let mut mds = Vec::new();
     for (number, memory) in
         [(2, ProgramMemory::InPlace(vec![piece])), (3, ProgramMemory::Copied(vec![piece]))]
     {
         let md = Descriptor { spec: spec(MdOptions(0), 0, 64), memory, unlink: false, near: None };
-        puppet.result(number, &Operation::MdBind { md }).unwrap();
+        puppet.ask(number, &Operation::MdBind { md });
+        let (_, Report::Made { md }) = puppet.next() else { panic!() };
+        mds.push(md);
+        assert_eq!(puppet.next(), (number, Report::Done { result: Ok(Answer::Nothing) }));
     }
     puppet.result(4, &Operation::Deregister { registration: 7 }).unwrap();
     let shown = fixture.program();
     assert_eq!((shown.payload, shown.mds), (PayloadWays { in_place: 1, copied: 1 }, 2));
-    assert_eq!(shown.registered_bytes, 0, "MDs keep the memory, but the program can register as much again");
+    assert_eq!(shown.registered_bytes, 8192, "MDs keep the memory");
+    for (number, md) in [(5, mds[0]), (6, mds[1])] {
+        assert_eq!(fixture.program().registered_bytes, 8192);
+        puppet.result(number, &Operation::MdUnlink { md }).unwrap();
+    }
+    assert_eq!(fixture.program().registered_bytes, 0);
     fixture.end();
 }
 

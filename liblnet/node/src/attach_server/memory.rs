@@ -6,7 +6,7 @@ use lnd_common::sync::lock;
 use lnet_attach::record::{Piece, ProgramMemory, Report};
 use lnet_core::memory::{ClientMemory, MemRange, ReplyMemory, ThenReply};
 use lnet_core::{Errno, MdHandle, MdMemory};
-use lnet_os::shared_memory::SharedMemory;
+use lnet_os::shared_memory::{Mapping, SharedMemory};
 use lnet_os::stop_point;
 use lnet_wire::Pid;
 use std::collections::HashMap;
@@ -15,51 +15,102 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+/// The limits of the memory that one program has registered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RegistrationLimits {
+    pub(super) bytes: u64,
+    /// The number of pieces, each of which is a mapping of this process.
+    pub(super) count: u32,
+}
+
+/// What is mapped of one program: what it has registered, and what its MDs and messages still keep. Any thread may look.
+#[derive(Debug, Default)]
+pub(super) struct MappedMemory {
+    bytes: AtomicU64,
+    count: AtomicU32,
+}
+
+impl MappedMemory {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn is_within(&self, limits: RegistrationLimits, more: u64) -> bool {
+        let is_possible = self.count.load(Ordering::Relaxed) < limits.count;
+        is_possible && self.bytes().saturating_add(more) <= limits.bytes
+    }
+}
+
+/// Memory that a program has registered, until nothing uses it.
+#[derive(Debug)]
+struct Registered {
+    mapping: Mapping,
+    mapped: Arc<MappedMemory>,
+}
+
+impl Registered {
+    fn new(mapping: Mapping, mapped: &Arc<MappedMemory>) -> Self {
+        mapped.bytes.fetch_add(mapping.len() as u64, Ordering::Relaxed);
+        mapped.count.fetch_add(1, Ordering::Relaxed);
+        Self { mapping, mapped: Arc::clone(mapped) }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.mapped.bytes.fetch_sub(self.mapping.len() as u64, Ordering::Relaxed);
+        self.mapped.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The memory that one program has registered.
 #[derive(Debug, Default)]
 pub(super) struct Registrations {
-    all: HashMap<u32, Arc<SharedMemory>>,
-    bytes: u64,
+    all: HashMap<u32, Arc<Registered>>,
+    mapped: Arc<MappedMemory>,
 }
 
 impl Registrations {
+    /// What is mapped of the program.
+    pub(super) const fn mapped(&self) -> &Arc<MappedMemory> {
+        &self.mapped
+    }
+
     /// Maps memory of the program. The error says why not.
-    pub(super) fn register(&mut self, number: u32, file: OwnedFd, max_bytes: u64) -> Result<(), Errno> {
+    pub(super) fn register(
+        &mut self,
+        number: u32,
+        file: OwnedFd,
+        limits: RegistrationLimits,
+    ) -> Result<(), Errno> {
         if self.all.contains_key(&number) {
             return Err(Errno::Exists);
         }
         let memory = SharedMemory::map(file).map_err(|_| Errno::Invalid)?;
-        let bytes = self.bytes.saturating_add(memory.len() as u64);
-        if bytes > max_bytes {
+        if !self.mapped.is_within(limits, memory.len() as u64) {
             return Err(Errno::NoMemory);
         }
-        self.bytes = bytes;
+        // The node needs no descriptor of it.
+        let memory = Registered::new(memory.into_mapping(), &self.mapped);
         self.all.insert(number, Arc::new(memory));
         Ok(())
     }
 
-    /// Forgets memory, which stays mapped until no MD has a piece of it.
+    /// Forgets memory, which stays mapped until no MD has a piece of it, and counts until then.
     pub(super) fn deregister(&mut self, number: u32) -> Result<(), Errno> {
-        let memory = self.all.remove(&number).ok_or(Errno::NotFound)?;
-        self.bytes -= memory.len() as u64;
-        Ok(())
-    }
-
-    /// The bytes that are registered.
-    pub(super) const fn bytes(&self) -> u64 {
-        self.bytes
+        self.all.remove(&number).map(drop).ok_or(Errno::NotFound)
     }
 
     /// Where pieces are in this process. [`Errno::Fault`] for what is not registered, [`Errno::Invalid`] for 4 GiB or more.
-    fn resolve(&self, pieces: &[Piece]) -> Result<(MdMemory, Vec<Arc<SharedMemory>>), Errno> {
-        let mut keepers: Vec<Arc<SharedMemory>> = Vec::new();
+    fn resolve(&self, pieces: &[Piece]) -> Result<(MdMemory, Vec<Arc<Registered>>), Errno> {
+        let mut keepers: Vec<Arc<Registered>> = Vec::new();
         let mut runs = Vec::with_capacity(pieces.len());
         for Piece { registration, offset, len } in pieces {
             let memory = self.all.get(registration).ok_or(Errno::Fault)?;
-            let end = offset.checked_add(u64::from(*len)).filter(|end| *end <= memory.len() as u64);
+            let end = offset.checked_add(u64::from(*len)).filter(|end| *end <= memory.mapping.len() as u64);
             end.ok_or(Errno::Fault)?;
             // Inside the mapping, so both fit.
-            runs.push(MemRange { address: memory.address() + *offset as usize, len: *len as usize });
+            runs.push(MemRange { address: memory.mapping.address() + *offset as usize, len: *len as usize });
             if !keepers.iter().any(|known| Arc::ptr_eq(known, memory)) {
                 keepers.push(Arc::clone(memory));
             }
@@ -108,7 +159,7 @@ pub(super) struct MdOfProgram {
     /// Set before the first message finds the MD.
     pub(super) handle: OnceLock<MdHandle>,
     fetches: Arc<Fetches>,
-    _keepers: Vec<Arc<SharedMemory>>,
+    _keepers: Vec<Arc<Registered>>,
 }
 
 impl ClientMemory for MdOfProgram {
@@ -138,7 +189,7 @@ impl Debug for MdOfProgram {
 struct Lent {
     number: u64,
     fetches: Arc<Fetches>,
-    _keepers: Vec<Arc<SharedMemory>>,
+    _keepers: Vec<Arc<Registered>>,
 }
 
 impl Drop for Lent {
@@ -217,9 +268,13 @@ mod tests {
     fn only_registered_bytes_are_resolved() {
         let memory = SharedMemory::create(c"test", 10_000).unwrap();
         let mut all = Registrations::default();
-        all.register(7, dup(memory.file()).unwrap(), 20_000).unwrap();
-        assert_eq!(all.register(7, dup(memory.file()).unwrap(), 20_000), Err(Errno::Exists));
-        assert_eq!(all.register(8, dup(memory.file()).unwrap(), 19_999), Err(Errno::NoMemory));
+        let mut register = |number, bytes, count| {
+            all.register(number, dup(memory.file()).unwrap(), RegistrationLimits { bytes, count })
+        };
+        register(7, 10_000, 1).unwrap();
+        assert_eq!(register(7, 20_000, 2), Err(Errno::Exists));
+        assert_eq!(register(8, 19_999, 2), Err(Errno::NoMemory));
+        assert_eq!(register(8, 20_000, 1), Err(Errno::NoMemory));
         for (registration, offset, len, expected) in [
             (7, 0, 10_000, Ok(10_000)),
             (7, 9_999, 1, Ok(1)),
@@ -232,7 +287,11 @@ mod tests {
             let found = all.resolve(&[Piece { registration, offset, len }]).map(|(memory, _)| memory.len());
             assert_eq!(found, expected, "{registration} {offset} {len}");
         }
+        let piece = Piece { registration: 7, offset: 0, len: 1 };
+        let (_, keepers) = all.resolve(&[piece]).unwrap();
         all.deregister(7).unwrap();
-        assert_eq!((all.bytes(), all.deregister(7)), (0, Err(Errno::NotFound)));
+        assert_eq!((all.mapped().bytes(), all.deregister(7)), (10_000, Err(Errno::NotFound)));
+        drop(keepers);
+        assert_eq!(all.mapped().bytes(), 0);
     }
 }

@@ -62,6 +62,8 @@ pub struct AttachConfig {
     pub max_objects: usize,
     /// The bytes of memory that one program may have registered.
     pub max_registered: u64,
+    /// The number of pieces of memory that one program may have registered: the node maps each, and the system limits its mappings.
+    pub max_registrations: u32,
     /// The number of PUTs and GETs of one program that have not left the node. Further ones wait.
     pub max_requests: u32,
     /// The number of reports that wait for a program which does not read them. One more ends its attachment.
@@ -77,6 +79,7 @@ impl AttachConfig {
             max_clients: 64,
             max_objects: 65_536,
             max_registered: 64 << 30,
+            max_registrations: 768,
             max_requests: 16_384,
             max_unread: 65_536,
         }

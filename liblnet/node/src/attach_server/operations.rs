@@ -1,7 +1,7 @@
 //! Carrying out what a program asks for.
 
 use super::Shared;
-use super::memory::{Fetches, Registrations};
+use super::memory::{Fetches, RegistrationLimits, Registrations};
 use super::objects::Objects;
 use super::reports::Reports;
 use super::requests::{HeldRequests, RequestsUnderWay};
@@ -108,6 +108,7 @@ impl<'a> Carrier<'a> {
             told: Arc::clone(&self.reports),
             objects: Arc::clone(&self.objects),
             fetches: Arc::clone(&self.fetches),
+            mapped: Arc::clone(self.registrations.mapped()),
         }
     }
 
@@ -214,7 +215,6 @@ impl<'a> Carrier<'a> {
             }
             Operation::Deregister { registration } => {
                 self.registrations.deregister(registration)?;
-                self.counts.registered.set(self.registrations.bytes());
                 Answer::Nothing
             }
             Operation::Fetched { request, data } => {
@@ -319,12 +319,12 @@ impl<'a> Carrier<'a> {
 
     /// Takes memory that the program registers.
     pub(super) fn register(&mut self, number: u64, registration: u32, descriptors: Vec<OwnedFd>) {
-        let max = self.shared.config.max_registered;
+        let config = &self.shared.config;
+        let limits = RegistrationLimits { bytes: config.max_registered, count: config.max_registrations };
         let registered = match <[OwnedFd; 1]>::try_from(descriptors) {
-            Ok([file]) => self.registrations.register(registration, file, max),
+            Ok([file]) => self.registrations.register(registration, file, limits),
             Err(_) => Err(Errno::Invalid),
         };
-        self.counts.registered.set(self.registrations.bytes());
         self.counts.note_operation(&registered);
         self.reports.push(number, &Report::Done { result: registered.map(|()| Answer::Nothing) });
     }

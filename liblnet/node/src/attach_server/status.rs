@@ -1,6 +1,6 @@
 //! What the node shows of a program: who it is, and what was done for it.
 
-use super::memory::Fetches;
+use super::memory::{Fetches, MappedMemory};
 use super::objects::Objects;
 use super::reports::Reports;
 use super::rings::RingMemory;
@@ -43,8 +43,6 @@ pub(super) struct Counts {
     pub(super) wakeups: Count,
     /// Times that it has woken the program, which waited for room in the ring of operations.
     pub(super) room_wakeups: Count,
-    /// The bytes that the program has registered.
-    pub(super) registered: Count,
 }
 
 impl Counts {
@@ -75,13 +73,14 @@ pub(super) struct Status {
     pub(super) told: Arc<Reports>,
     pub(super) objects: Arc<Objects>,
     pub(super) fetches: Arc<Fetches>,
+    pub(super) mapped: Arc<MappedMemory>,
 }
 
 impl Status {
     /// What there is to show at this time.
     pub(super) fn show(&self, now: Time) -> AttachedProgram {
         let Identity { name, process, user } = &self.identity;
-        let Counts { operations, refused, wakeups, room_wakeups, registered } = &*self.counts;
+        let Counts { operations, refused, wakeups, room_wakeups } = &*self.counts;
         let told = self.told.counts();
         let objects = self.objects.counts();
         let fill = |ring: &Fill<_>| RingFill { in_use: ring.in_use(), bytes: ring.capacity() };
@@ -91,7 +90,7 @@ impl Status {
             user: *user,
             pid: self.fetches.pid().0,
             seconds: now.since(self.since).as_secs(),
-            registered_bytes: registered.value(),
+            registered_bytes: self.mapped.bytes(),
             payload: objects.made,
             operations_ring: fill(&self.operations),
             reports_ring: fill(&self.reports),
