@@ -192,7 +192,7 @@ impl AttachServer {
             clients: Mutex::default(),
             next: AtomicU64::new(1),
             pids: Pids::default(),
-            waiting_calls: WaitingCalls::default(),
+            waiting_calls: WaitingCalls::new(STACK),
             refused: AtomicU64::new(0),
             lazy_portals: Mutex::default(),
         });

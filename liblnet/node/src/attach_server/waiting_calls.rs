@@ -12,13 +12,20 @@ use std::thread;
 const MAX_WAITING: usize = 64;
 
 /// The operations of all programs that wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WaitingCalls {
+    /// The stack size of a thread in bytes.
+    stack: usize,
     /// One reference more than operations wait.
     waiting: Arc<()>,
 }
 
 impl WaitingCalls {
+    /// Operations whose threads have `stack` bytes of stack.
+    pub(super) fn new(stack: usize) -> Self {
+        Self { stack, waiting: Arc::default() }
+    }
+
     /// Begins to wait for the primary NID of a peer, of which the program is told. `false` if it does not wait here: there are too many, or
     /// there is no thread for it.
     pub(super) fn begin(&self, node: &Arc<Node>, reports: &Arc<Reports>, number: u64, nid: Nid) -> bool {
@@ -26,7 +33,7 @@ impl WaitingCalls {
             return false;
         }
         let (node, reports, waits) = (Arc::clone(node), Arc::clone(reports), Arc::clone(&self.waiting));
-        let builder = thread::Builder::new().name("lnet_attach_wait".to_owned()).stack_size(super::STACK);
+        let builder = thread::Builder::new().name("lnet_attach_wait".to_owned()).stack_size(self.stack);
         let started = lnet_os::thread::spawn(builder, move || {
             let primary = node.core().admin().primary_nid(nid);
             drop(waits);
