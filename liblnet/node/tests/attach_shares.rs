@@ -30,7 +30,7 @@ const OWN: &str = "127.0.7.1";
 const LIVING: &str = "127.0.7.2";
 const UNRESPONSIVE: &str = "127.0.7.3";
 
-/// A node that admits programs, a peer that takes PUTs, and one that accepts connections and is silent.
+/// A node that admits programs, a peer that takes PUTs, and one that accepts connections and answers nothing.
 struct Rig {
     node: Arc<Node>,
     server: AttachServer,
