@@ -261,10 +261,22 @@ impl Field for Event {
     fn put(&self, to: &mut Vec<u64>) {
         let Self { kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, .. } = self;
         let Self { md_handle, md, hdr_data, status, unlinked, offset, sequence, .. } = self;
-        (kind.put(to), target.put(to), initiator.put(to), source.put(to), sender.put(to));
-        (portal.put(to), match_bits.put(to), rlength.put(to), mlength.put(to), md_handle.put(to));
-        (md.threshold.put(to), hdr_data.put(to), status.put(to), unlinked.put(to));
-        (offset.put(to), sequence.put(to));
+        kind.put(to);
+        target.put(to);
+        initiator.put(to);
+        source.put(to);
+        sender.put(to);
+        portal.put(to);
+        match_bits.put(to);
+        rlength.put(to);
+        mlength.put(to);
+        md_handle.put(to);
+        md.threshold.put(to);
+        hdr_data.put(to);
+        status.put(to);
+        unlinked.put(to);
+        offset.put(to);
+        sequence.put(to);
     }
 
     fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
