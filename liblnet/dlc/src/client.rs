@@ -2,9 +2,9 @@
 
 use crate::daemon::{self, Nets, StartError};
 use crate::frame::{self, FrameError, Response};
-use crate::peer_cred::connect;
 use crate::request::{Backend, Reply, Request, RequestError};
 use crate::runtime_dir::{NodeName, NotANodeName, RuntimeDir};
+use lnet_os::peer_cred::connect;
 use lnet_wire::Errno;
 use std::fmt;
 use std::io;

@@ -27,7 +27,6 @@ pub mod model;
 mod nearest;
 pub mod networks;
 pub mod ops;
-pub mod peer_cred;
 pub mod peer_state;
 pub mod ranges;
 pub mod report;

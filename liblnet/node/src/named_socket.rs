@@ -1,8 +1,8 @@
 //! A listening Unix socket and its file, in the directory of a node's sockets.
 
-use lnet_dlc::peer_cred::connect;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_os::descriptor::listen_unix;
+use lnet_os::peer_cred::connect;
 use rustix::fs::{FlockOperation, Gid, Mode, OFlags, chown, fchmod, flock, open};
 use rustix::io::retry_on_intr;
 use std::fs;

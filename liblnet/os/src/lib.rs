@@ -21,6 +21,7 @@ pub mod descriptor_passing;
 pub mod exit;
 pub mod interfaces;
 pub mod owner;
+pub mod peer_cred;
 #[allow(unsafe_code)]
 pub mod shared_memory;
 pub mod socket;

@@ -2,7 +2,7 @@
 
 use crate::named_socket::NamedSocket;
 use lnet_dlc::Request;
-use lnet_dlc::peer_cred::PeerCred;
+use lnet_os::peer_cred::PeerCred;
 use lnet_wire::Errno;
 use rustix::process::geteuid;
 use std::os::unix::net::UnixStream;

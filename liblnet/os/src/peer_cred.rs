@@ -1,9 +1,10 @@
 //! The credentials of the process at the other end of a Unix socket, as the kernel reports them.
 
-use lnet_os::descriptor::connect_unix;
+use crate::descriptor::connect_unix;
 use nix::sys::socket::{getsockopt, sockopt};
 use rustix::process::{Pid, test_kill_process};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -18,9 +19,9 @@ pub struct PeerCred {
 
 impl PeerCred {
     /// Reads the credentials of this connection's other end.
-    pub fn of(stream: &UnixStream) -> io::Result<Self> {
+    pub fn of(socket: &impl AsFd) -> io::Result<Self> {
         // Not `rustix`, which assumes that every process has an id.
-        let credentials = getsockopt(stream, sockopt::PeerCredentials)?;
+        let credentials = getsockopt(socket, sockopt::PeerCredentials)?;
         Ok(Self { user: credentials.uid(), process: Pid::from_raw(credentials.pid()) })
     }
 
