@@ -20,6 +20,7 @@ pub mod descriptor_passing;
 #[allow(unsafe_code)]
 pub mod exit;
 pub mod interfaces;
+pub mod local_socket;
 pub mod owner;
 pub mod peer_cred;
 #[allow(unsafe_code)]
