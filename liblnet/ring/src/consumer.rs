@@ -1,8 +1,8 @@
 //! The side that reads.
 
 use super::{
-    CONSUMER_SLEEPS, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, SECOND_SLEEPS, TAIL,
-    Wake, Words, words_of,
+    CONSUMER_SLEEPS, Closed, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, SECOND_SLEEPS,
+    TAIL, Wake, Words, words_of,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,11 +36,17 @@ impl<W: Words> Consumer<W> {
     /// Copies the next record's body to `body`, in place of what that holds; returns the record's kind. `None`: nothing more was published.
     pub fn pop(&mut self, body: &mut Vec<u8>) -> Result<Option<u32>, Corrupt> {
         body.clear();
+        self.pop_more(body)
+    }
+
+    /// Does what [`Consumer::pop`] does, and adds the body to what `body` holds.
+    pub fn pop_more(&mut self, body: &mut Vec<u8>) -> Result<Option<u32>, Corrupt> {
         let Some(Record { kind, len, words }) = self.next_record()? else { return Ok(None) };
+        let before = body.len();
         for word in words.into_iter().flatten() {
             body.extend_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
         }
-        body.truncate(len);
+        body.truncate(before + len);
         Ok(Some(kind))
     }
 
@@ -81,6 +87,17 @@ impl<W: Words> Consumer<W> {
         self.released = self.next;
         self.memory.store_release(TAIL, self.next);
         self.memory.wake(PRODUCER_WAITS)
+    }
+
+    /// Lets the producer overwrite what was read, as [`Consumer::release`] does, unless the producer has closed the ring: then it counts what
+    /// was read since the last call as not read, and the caller is to do the same.
+    pub fn commit(&mut self) -> Result<Wake, Closed> {
+        if self.released == self.next {
+            return Ok(Wake::NotNeeded);
+        }
+        self.memory.exchange(TAIL, self.released, self.next).map_err(|_| Closed)?;
+        self.released = self.next;
+        Ok(self.memory.wake(PRODUCER_WAITS))
     }
 
     /// Announces that this side goes to sleep. `true` if nothing was published: it may sleep until it is woken. [`Consumer::end_sleep`]

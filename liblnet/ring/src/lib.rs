@@ -32,6 +32,10 @@
 //! - Who sees the 1 takes it by a `swap`: of several publications one wakes. The 1 is also stored by a `swap`, so that the two are ordered
 //!   by what they read. What holds for 1 holds for 2.
 //!
+//! - A producer that closes the ring takes the tail by a `swap`, and a consumer that may be told so ([`Consumer::commit`]) moves the tail
+//!   by a compare-and-exchange: in the single order of the changes of that word a commit is before the close, and both sides count it, or
+//!   after it, and neither does.
+//!
 //! `loom` tries every interleaving of these (`ring_loom`).
 //!
 //! # A hostile other side
@@ -54,6 +58,8 @@ pub use producer::{Producer, PushError};
 use crate::sync::atomic::{AtomicU64, Ordering, fence};
 use std::ops::Deref;
 
+/// The tail of a ring that the producer has closed. No consumer gets there.
+const CLOSED: u64 = u64::MAX;
 /// The words before the records.
 const PREFIX: usize = 32;
 const HEAD: usize = 0;
@@ -121,6 +127,11 @@ pub enum Corrupt {
     Size(usize),
 }
 
+/// The producer has closed the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the other side has closed the ring")]
+pub struct Closed;
+
 /// The part of a side that both have: the memory, and where things are.
 #[derive(Debug)]
 struct Memory<W> {
@@ -165,6 +176,15 @@ impl<W: Words> Memory<W> {
 
     fn store_release(&self, word: usize, value: u64) {
         self.words[word].store(value, Ordering::Release);
+    }
+
+    fn swap(&self, word: usize, value: u64) -> u64 {
+        self.words[word].swap(value, Ordering::AcqRel)
+    }
+
+    /// Stores a value where there is this one; otherwise returns what there is.
+    fn exchange(&self, word: usize, from: u64, to: u64) -> Result<u64, u64> {
+        self.words[word].compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 
     /// Announces that the calling side is going to sleep; what it waits for is to be looked at once more afterwards.

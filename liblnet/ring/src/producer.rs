@@ -1,8 +1,8 @@
 //! The side that writes.
 
 use super::{
-    CONSUMER_SLEEPS, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, TAIL, Wake, Words,
-    words_of,
+    CLOSED, CONSUMER_SLEEPS, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, TAIL, Wake,
+    Words, words_of,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -100,6 +100,34 @@ impl<W: Words> Producer<W> {
         Ok(self.room() < words_of(len))
     }
 
+    /// The end of what was pushed, in words since the beginning.
+    pub const fn pushed(&self) -> u64 {
+        self.next
+    }
+
+    /// The end of what the consumer says that it has read, in words since the beginning.
+    pub fn read_by_consumer(&mut self) -> Result<u64, Corrupt> {
+        self.look_at_tail()?;
+        Ok(self.tail)
+    }
+
+    /// Announces that this side waits until the consumer reads on. `true` if it has not, since this side has last looked: it may sleep until
+    /// it is woken. [`Producer::end_wait`] follows in either case.
+    pub fn begin_wait_for_reading(&mut self) -> Result<bool, Corrupt> {
+        let known = self.tail;
+        self.memory.announce_sleep(PRODUCER_WAITS, FIRST_SLEEPS);
+        self.look_at_tail()?;
+        Ok(self.tail == known)
+    }
+
+    /// Closes the ring for a consumer that reads by [`super::Consumer::commit`]. Returns the end of what that has read: it counts nothing
+    /// more as read.
+    pub fn close(mut self) -> Result<u64, Corrupt> {
+        let claimed = self.memory.swap(TAIL, CLOSED);
+        self.check_tail(claimed)?;
+        Ok(self.tail)
+    }
+
     /// Ends what [`Producer::begin_wait`] has begun.
     pub fn end_wait(&self) {
         self.memory.end_sleep(PRODUCER_WAITS);
@@ -110,7 +138,10 @@ impl<W: Words> Producer<W> {
     }
 
     fn look_at_tail(&mut self) -> Result<(), Corrupt> {
-        let claimed = self.memory.load_acquire(TAIL);
+        self.check_tail(self.memory.load_acquire(TAIL))
+    }
+
+    const fn check_tail(&mut self, claimed: u64) -> Result<(), Corrupt> {
         if claimed < self.tail || claimed > self.published {
             return Err(Corrupt::Position { claimed, own: self.published, capacity: self.memory.capacity });
         }

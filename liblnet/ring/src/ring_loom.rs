@@ -87,6 +87,26 @@ fn pop_all(mut consumer: Consumer<Ring>, signals: &[Signal; 2], records: u32) {
 }
 
 #[test]
+fn loom_both_sides_know_the_same_of_what_was_read_when_the_ring_is_closed() {
+    loom::model(|| {
+        let words = Arc::new((0..PREFIX + 2).map(|_| AtomicU64::new(0)).collect::<Vec<_>>());
+        let mut producer = Producer::new(Ring(Arc::clone(&words))).unwrap();
+        let mut consumer = Consumer::new(Ring(words)).unwrap();
+        // Two records of a word.
+        producer.push(1, &[]).unwrap();
+        producer.push(2, &[]).unwrap();
+        _ = producer.publish();
+        let reading = thread::spawn(move || {
+            let mut body = Vec::new();
+            let mut commit = || consumer.pop(&mut body).unwrap().is_some() && consumer.commit().is_ok();
+            (0..2).take_while(|_| commit()).count() as u64
+        });
+        let known = producer.close().unwrap();
+        assert_eq!(reading.join().unwrap(), known);
+    });
+}
+
+#[test]
 fn loom_records_arrive_whole_and_sleepers_are_woken() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(PREEMPTIONS);

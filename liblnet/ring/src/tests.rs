@@ -176,6 +176,48 @@ fn the_fill_is_what_was_published_and_not_released_whatever_the_sides_write() {
 }
 
 #[test]
+fn what_is_read_after_the_ring_was_closed_counts_for_neither_side() {
+    for commits in 0..=3 {
+        let (_, mut producer, mut consumer) = ring(CAPACITY);
+        (0..3).for_each(|number| producer.push(number, &[0; 8]).unwrap());
+        _ = producer.publish();
+        let mut body = Vec::new();
+        for _ in 0..commits {
+            consumer.pop(&mut body).unwrap();
+            assert!(consumer.commit().is_ok());
+        }
+        assert_eq!(producer.read_by_consumer(), Ok(2 * commits));
+        assert_eq!((producer.pushed(), producer.close()), (6, Ok(2 * commits)));
+        // A commit of nothing changes nothing, so nothing is wrong with it.
+        let read = consumer.pop(&mut body).unwrap();
+        assert_eq!(consumer.commit().is_err(), read.is_some(), "{commits}");
+    }
+}
+
+#[test]
+fn a_record_is_added_to_what_was_read_before() {
+    let (_, mut producer, mut consumer) = ring(CAPACITY);
+    producer.push(1, b"one").unwrap();
+    producer.push(2, b"two").unwrap();
+    _ = producer.publish();
+    let mut body = b"0".to_vec();
+    assert_eq!((consumer.pop_more(&mut body), consumer.pop_more(&mut body)), (Ok(Some(1)), Ok(Some(2))));
+    assert_eq!(body, b"0onetwo");
+}
+
+#[test]
+fn who_waits_for_reading_is_told_of_the_next_commit() {
+    let (_, mut producer, mut consumer) = ring(CAPACITY);
+    producer.push(1, &[]).unwrap();
+    _ = producer.publish();
+    assert_eq!(producer.begin_wait_for_reading(), Ok(true));
+    consumer.pop(&mut Vec::new()).unwrap();
+    assert_eq!(consumer.commit(), Ok(Wake::Needed));
+    producer.end_wait();
+    assert_eq!(producer.begin_wait_for_reading(), Ok(false));
+}
+
+#[test]
 fn who_sleeps_is_woken_once() {
     let (_, mut producer, mut consumer) = ring(CAPACITY);
     let mut body = Vec::new();
