@@ -4,6 +4,7 @@ use crate::driver_configs::DriverConfigs;
 use lnet_core::lnd::Driver;
 use lolnd::Lolnd;
 use o2iblnd::O2iblndConfig;
+use shmlnd::ShmlndConfig;
 use socklnd::{DeliveryAcks, SocklndConfig};
 
 /// The driver of `0@lo`. Every node has it, and no configuration.
@@ -15,5 +16,6 @@ impl Default for DriverConfigs {
         Self::none()
             .with(SocklndConfig { delivery_acks: DeliveryAcks::All, ..SocklndConfig::default() })
             .with(O2iblndConfig::default())
+            .with(ShmlndConfig::default())
     }
 }

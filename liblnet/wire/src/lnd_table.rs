@@ -41,7 +41,7 @@ const fn lnd(
 ///
 /// Numbers 1, 3, 4, 6, 7, 8, 10, 11 and 12 belong to drivers that no longer exist and must not be used again; 17 is
 /// reserved for a driver that has no name yet.
-pub const LNDS: [Lnd; 9] = [
+pub const LNDS: [Lnd; 10] = [
     lnd(NetType::LO, "lo", None, AddressKind::Loopback),
     lnd(NetType::TCP, "tcp", Some("ksocklnd"), AddressKind::Ip),
     lnd(NetType::O2IB, "o2ib", Some("ko2iblnd"), AddressKind::Ipv4),
@@ -51,6 +51,7 @@ pub const LNDS: [Lnd; 9] = [
     lnd(NetType::KFI, "kfi", None, AddressKind::Number),
     lnd(NetType::EFA, "efa", None, AddressKind::Ip),
     lnd(NetType::BXI3, "bxi3f", None, AddressKind::Number),
+    lnd(NetType::SHM, "shm", None, AddressKind::Number),
 ];
 
 impl Lnd {
@@ -91,6 +92,8 @@ mod tests {
             (16, "kfi"),
             (18, "efa"),
             (19, "bxi3f"),
+            // Of this library.
+            (240, "shm"),
         ];
         assert_eq!(table, expected);
     }

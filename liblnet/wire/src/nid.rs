@@ -32,6 +32,9 @@ impl NetType {
     pub const EFA: Self = Self(18);
     /// BXI 3 (`BXI3LND`).
     pub const BXI3: Self = Self(19);
+    /// Shared memory between nodes of one host (`SHMLND`), of this library alone. Kernels count from 1; numbers above 255 do not fit in a
+    /// NID of 20 bytes.
+    pub const SHM: Self = Self(240);
 }
 
 /// A network: its type and its number (`tcp1` is type TCP, number 1).

@@ -11,6 +11,14 @@ pub fn payload_of(message: &OutgoingMessage) -> Box<[u8]> {
     bytes.into()
 }
 
+/// Adds the first bytes of `memory` to `bytes`, `limit` at most.
+pub fn append(bytes: &mut Vec<u8>, memory: MemSlice<'_>, limit: usize) {
+    let (before, len) = (bytes.len(), memory.remaining().min(limit));
+    bytes.resize(before + len, 0);
+    let sink = MdMemory::contiguous(bytes[before..].as_mut_ptr() as usize, len as u32);
+    copy(memory, sink.slice(0, sink.len()));
+}
+
 /// Copies `bytes` to the payload memory of an arriving message; bytes beyond its length are discarded.
 pub fn fill_payload_of(message: &ArrivingMessage, bytes: &[u8]) {
     let len = bytes.len().min(message.payload_len()) as u32;

@@ -19,6 +19,19 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lolnd", &["lnet-core", "lnet-wire"]),
     ("lnd-template", &["lnet-core", "lnet-settings", "lnet-wire", "lolnd"]),
     ("o2iblnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire", "lolnd"]),
+    (
+        "shmlnd",
+        &[
+            "lnd-common",
+            "lnet-core",
+            "lnet-log",
+            "lnet-os",
+            "lnet-ring",
+            "lnet-settings",
+            "lnet-wire",
+            "lolnd",
+        ],
+    ),
     ("socklnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-dlc", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     (
@@ -35,6 +48,7 @@ pub(crate) const CRATES: &[Layer] = &[
             "lnet-wire",
             "lolnd",
             "o2iblnd",
+            "shmlnd",
             "socklnd",
         ],
     ),

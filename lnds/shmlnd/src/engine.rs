@@ -1,0 +1,533 @@
+//! An interface with its peers and connections. It waits for nothing: all sockets say at once what they have.
+//!
+//! A connection is a Unix socket and two rings. The end that connects makes the rings and sends their files with its hello; the other end
+//! answers with its own. From then on the socket carries wake-ups alone, and its end is that of the connection. Each of two nodes may connect to
+//! the other at the same time: both connections stay, messages leave over one of them, and are received over both.
+
+use crate::assembly::Whole;
+use crate::config::MAX_RING;
+use crate::hello::{HELLO_LEN, Hello};
+use crate::host::socket_name;
+use crate::pipes::{Done, Inbound, Message, Outbound, Share, Unusable};
+use lnd_common::conn_error::{BytesSent, ConnError};
+use lnet_core::{Cause, Errno, SendFailure, Time};
+use lnet_os::descriptor_passing::{receive_with, send_with};
+use lnet_os::local_socket::{accept_local, connect_local, listen_local, receive_local};
+use lnet_os::peer_cred::PeerCred;
+use lnet_os::shared_memory::SharedMemory;
+use lnet_os::socket::{self, Wait};
+use lnet_ring::{Wake, size_in_words};
+use lnet_wire::Nid;
+use rustix::event::{Timespec, epoll};
+use rustix::process::geteuid;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The number of a connection.
+pub(crate) type ConnId = u64;
+
+/// The number of the listening socket in the epoll set.
+const LISTENER: ConnId = 0;
+/// The connections of an interface, with those that have not said whose they are, at most.
+const MAX_CONNS: usize = 512;
+/// The connections of one peer, at most: one that it made, and one that this node made.
+const MAX_CONNS_OF_PEER: usize = 2;
+/// The packets of a connection, and the new connections, that are taken in one turn.
+const MAX_PACKETS: usize = 16;
+/// The time in which a hello must come.
+const HELLO_TIME: Duration = Duration::from_secs(5);
+/// The events that are read from the epoll set at once.
+const MAX_EVENTS: usize = 32;
+
+/// What the core, or the log, is to be told.
+#[derive(Debug)]
+pub(crate) enum Output {
+    Finalize(Message, Result<(), SendFailure>),
+    Connected { conn: ConnId, peer: Nid, incarnation: u64 },
+    Arrived { conn: ConnId, from: Nid, message: Whole, share: Share },
+    Ended { peer: Nid, reason: Ended },
+    Refused { reason: String },
+}
+
+/// The reason why a connection has ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Ended {
+    #[error("it cannot be reached: {}", .0.text())]
+    NotConnected(Errno),
+    #[error("the peer has closed it")]
+    ByPeer,
+    #[error("the peer has been restarted")]
+    Restarted,
+    #[error("the peer has read nothing for the LND timeout")]
+    Stalled,
+    #[error("the peer has sent {0}")]
+    Violation(String),
+    #[error("the node has given it up")]
+    Aborted(Cause),
+    #[error("the interface ends")]
+    Shutdown,
+}
+
+impl Ended {
+    /// The failure of messages of which it is certain that the peer does not have them.
+    pub(crate) fn failure(&self) -> SendFailure {
+        let error = match self {
+            // There is no network between the nodes, so nothing else is to blame.
+            Self::Stalled => return SendFailure::unsent(Errno::TimedOut, Cause::RemoteDropped),
+            Self::NotConnected(errno) => ConnError::NotConnected(*errno),
+            Self::ByPeer | Self::Restarted => ConnError::ClosedByPeer(Errno::ConnectionReset),
+            Self::Violation(_) => ConnError::BrokenByPeer,
+            Self::Aborted(cause) => ConnError::Aborted(*cause),
+            Self::Shutdown => ConnError::Shutdown,
+        };
+        error.failure(BytesSent::Nothing)
+    }
+}
+
+impl From<Unusable> for Ended {
+    fn from(unusable: Unusable) -> Self {
+        match unusable {
+            Unusable::Closed(_) => Self::ByPeer,
+            _ => Self::Violation(unusable.to_string()),
+        }
+    }
+}
+
+/// What does not change of an interface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Local {
+    pub(crate) nid: Nid,
+    pub(crate) incarnation: u64,
+    /// The words for records of the rings that it makes.
+    pub(crate) ring_words: usize,
+}
+
+/// An interface. See the module.
+pub(crate) struct Engine {
+    local: Local,
+    listener: OwnedFd,
+    epoll: Arc<OwnedFd>,
+    conns: BTreeMap<ConnId, Conn>,
+    peers: BTreeMap<Nid, Peer>,
+    last: ConnId,
+    out: VecDeque<Output>,
+    /// Whether there is a connection for which nobody looks at the time yet.
+    is_untimed: bool,
+}
+
+struct Conn {
+    socket: OwnedFd,
+    since: Time,
+    state: State,
+}
+
+enum State {
+    /// Another process has connected, and not said who it is.
+    Accepted,
+    /// This node has sent its hello.
+    Asked(Nid, Box<(Outbound, Inbound)>),
+    Up(Box<Up>),
+}
+
+struct Up {
+    peer: Nid,
+    incarnation: u64,
+    outbound: Outbound,
+    inbound: Inbound,
+}
+
+#[derive(Default)]
+struct Peer {
+    /// The messages that wait for a connection.
+    waiting: Vec<Message>,
+    /// The connections that the core knows of: the first is that for messages.
+    up: Vec<ConnId>,
+    /// The connection that has been asked for, or that the core is being told of.
+    coming: Option<ConnId>,
+}
+
+impl Engine {
+    pub(crate) fn new(local: Local, listener: OwnedFd, epoll: Arc<OwnedFd>) -> io::Result<Self> {
+        epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        Ok(Self {
+            local,
+            listener,
+            epoll,
+            conns: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            last: LISTENER,
+            out: VecDeque::new(),
+            is_untimed: false,
+        })
+    }
+
+    /// Lets peers connect.
+    pub(crate) fn open(&self) -> io::Result<()> {
+        listen_local(&self.listener)
+    }
+
+    pub(crate) fn take_outputs(&mut self) -> VecDeque<Output> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Sends a message, or keeps it until there is a connection.
+    pub(crate) fn send(&mut self, message: Message, now: Time) {
+        let nid = message.next_hop().nid;
+        let peer = self.peers.entry(nid).or_default();
+        if let Some((id, Conn { state: State::Up(up), .. })) =
+            peer.up.first().and_then(|id| Some((*id, self.conns.get_mut(id)?)))
+        {
+            up.outbound.send(message, now);
+            return self.work_on(id, 0, now);
+        }
+        peer.waiting.push(message);
+        if peer.coming.is_none() {
+            self.connect(nid, now);
+        }
+    }
+
+    /// The core knows of a connection: what waits for it is sent, but for what `is_stale`.
+    pub(crate) fn reported(&mut self, id: ConnId, is_stale: &dyn Fn(&Message) -> bool, now: Time) {
+        let Some(Conn { state: State::Up(up), .. }) = self.conns.get_mut(&id) else { return };
+        let peer = self.peers.entry(up.peer).or_default();
+        peer.coming.take_if(|coming| *coming == id);
+        peer.up.push(id);
+        for message in std::mem::take(&mut peer.waiting) {
+            if is_stale(&message) {
+                self.out.push_back(Output::Finalize(message, Err(Ended::Restarted.failure())));
+            } else {
+                up.outbound.send(message, now);
+            }
+        }
+        self.work_on(id, 0, now);
+    }
+
+    /// Looks at the rings of all connections, and reads messages, `limit` of each at most. Returns whether there was anything to do.
+    pub(crate) fn work(&mut self, limit: usize, now: Time) -> bool {
+        let before = self.out.len();
+        let mut from = LISTENER;
+        while let Some(id) = self.conns.range(from..).next().map(|(id, _)| *id) {
+            self.work_on(id, limit, now);
+            from = id + 1;
+        }
+        self.out.len() > before
+    }
+
+    /// Looks at what the sockets have.
+    pub(crate) fn poll(&mut self, now: Time) {
+        let mut events = [MaybeUninit::uninit(); MAX_EVENTS];
+        // Without an answer the next look is as good.
+        let Ok((events, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&Timespec::default())) else {
+            return;
+        };
+        for event in events.iter() {
+            match event.data.u64() {
+                LISTENER => self.accept(now),
+                id => self.receive(id, now),
+            }
+        }
+    }
+
+    /// Announces that this node sleeps until a socket has something. `false` if there is something to do.
+    pub(crate) fn arm(&mut self) -> bool {
+        let mut may_sleep = true;
+        for conn in self.conns.values_mut() {
+            if let State::Up(up) = &mut conn.state {
+                // A peer that breaks the rules is found by the next look.
+                may_sleep &= up.inbound.arm().unwrap_or(false) & up.outbound.arm().unwrap_or(false);
+            }
+        }
+        may_sleep
+    }
+
+    /// Takes back what [`Engine::arm`] has announced.
+    pub(crate) fn disarm(&self) {
+        for conn in self.conns.values() {
+            if let State::Up(up) = &conn.state {
+                up.inbound.disarm();
+                up.outbound.disarm();
+            }
+        }
+    }
+
+    /// Whether [`Engine::tick`] is to be called, as there is a first connection.
+    pub(crate) const fn take_untimed(&mut self) -> bool {
+        std::mem::replace(&mut self.is_untimed, false)
+    }
+
+    /// Ends what is late; returns whether there is anything for which the time matters.
+    pub(crate) fn tick(&mut self, timeout: Duration, now: Time) -> bool {
+        let mut late = Vec::new();
+        for (id, conn) in &self.conns {
+            let (since, limit) = match &conn.state {
+                State::Accepted | State::Asked(..) => (conn.since, HELLO_TIME.min(timeout)),
+                State::Up(up) if !up.outbound.is_idle() => (up.outbound.progress(), timeout),
+                State::Up(_) => continue,
+            };
+            if now.since(since) >= limit {
+                late.push(*id);
+            }
+        }
+        late.into_iter().for_each(|id| self.end(id, &Ended::Stalled, now));
+        !self.conns.is_empty()
+    }
+
+    /// Ends the connections of a peer, or of all.
+    pub(crate) fn end_all(&mut self, peer: Option<Nid>, reason: &Ended, now: Time) {
+        let concerned = |nid: &Nid| peer.is_none_or(|peer| peer == *nid);
+        for (_, peer) in self.peers.iter_mut().filter(|(nid, _)| concerned(nid)) {
+            let failed = std::mem::take(&mut peer.waiting);
+            self.out.extend(failed.into_iter().map(|it| Output::Finalize(it, Err(reason.failure()))));
+        }
+        let ids: Vec<ConnId> = self
+            .conns
+            .iter()
+            .filter(|(_, conn)| conn.peer().as_ref().map_or(peer.is_none(), concerned))
+            .map(|(id, _)| *id)
+            .collect();
+        ids.into_iter().for_each(|id| self.end(id, reason, now));
+    }
+
+    /// Ends a connection. Of its messages those that the peer has read are sent, and the others are not.
+    pub(crate) fn end(&mut self, id: ConnId, reason: &Ended, now: Time) {
+        let Some(conn) = self.conns.remove(&id) else { return };
+        let (nid, outbound) = match conn.state {
+            State::Accepted => return,
+            State::Asked(nid, pipes) => (nid, pipes.0),
+            State::Up(up) => (up.peer, up.outbound),
+        };
+        let mut done = Vec::new();
+        outbound.close(reason.failure(), &mut done);
+        self.put_out(done);
+        let peer = self.peers.entry(nid).or_default();
+        let was_up = peer.up.contains(&id);
+        peer.up.retain(|it| *it != id);
+        peer.coming.take_if(|coming| *coming == id);
+        if peer.up.is_empty() && peer.coming.is_none() {
+            let failed = std::mem::take(&mut peer.waiting);
+            self.out.extend(failed.into_iter().map(|it| Output::Finalize(it, Err(reason.failure()))));
+            self.peers.remove(&nid);
+            if was_up || matches!(reason, Ended::Violation(_)) {
+                self.out.push_back(Output::Ended { peer: nid, reason: reason.clone() });
+            }
+        } else if let Some(next) = peer.up.first().copied() {
+            let waiting = std::mem::take(&mut peer.waiting);
+            if let Some(Conn { state: State::Up(up), .. }) = self.conns.get_mut(&next) {
+                waiting.into_iter().for_each(|message| up.outbound.send(message, now));
+                self.work_on(next, 0, now);
+            }
+        }
+    }
+
+    /// The incarnation of a peer NI, of its connections.
+    pub(crate) fn incarnation(&self, peer: Nid) -> Option<u64> {
+        match &self.conns.get(self.peers.get(&peer)?.up.first()?)?.state {
+            State::Up(up) => Some(up.incarnation),
+            _ => None,
+        }
+    }
+
+    fn work_on(&mut self, id: ConnId, limit: usize, now: Time) {
+        let Some(Conn { state: State::Up(up), socket, .. }) = self.conns.get_mut(&id) else { return };
+        let (mut done, mut arrived) = (Vec::new(), Vec::new());
+        let sent = up.outbound.work(now, &mut done);
+        let read = up.inbound.work(limit, &mut arrived);
+        let from = up.peer;
+        if sent == Ok(Wake::Needed) || read == Ok(Wake::Needed) {
+            // A socket that takes nothing has wake-ups that the peer has not read; one that has ended says so itself.
+            _ = socket::send(&*socket, &[IoSlice::new(&[0])], Wait::Never);
+        }
+        self.put_out(done);
+        self.out.extend(arrived.into_iter().map(|(message, share)| Output::Arrived {
+            conn: id,
+            from,
+            message,
+            share,
+        }));
+        if let Some(unusable) = sent.err().map(Unusable::from).or(read.err()) {
+            self.end(id, &unusable.into(), now);
+        }
+    }
+
+    fn put_out(&mut self, done: Vec<Done>) {
+        self.out.extend(done.into_iter().map(|(message, result)| Output::Finalize(message, result)));
+    }
+
+    fn connect(&mut self, nid: Nid, now: Time) {
+        if let Err(error) = self.try_connect(nid, now) {
+            let reason = Ended::NotConnected(Errno::from(&error));
+            let Some(peer) = self.peers.remove(&nid) else { return };
+            let failed = peer.waiting.into_iter();
+            self.out.extend(failed.map(|it| Output::Finalize(it, Err(reason.failure()))));
+        }
+    }
+
+    fn try_connect(&mut self, nid: Nid, now: Time) -> io::Result<()> {
+        let socket = connect_local(&socket_name(nid))?;
+        if !is_of_this_user(&socket) || self.conns.len() >= MAX_CONNS {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        let [to, from] = [self.new_ring()?, self.new_ring()?];
+        let hello = Hello { from: self.local.nid, to: nid, incarnation: self.local.incarnation };
+        send_with(&socket, &hello.encode(), &[to.file(), from.file()])?;
+        let pipes = Outbound::new(to, now).and_then(|outbound| Ok((outbound, Inbound::new(from)?)));
+        let pipes = pipes.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let id = self.add(socket, State::Asked(nid, Box::new(pipes)), now)?;
+        self.peers.entry(nid).or_default().coming = Some(id);
+        self.is_untimed = true;
+        Ok(())
+    }
+
+    fn new_ring(&self) -> io::Result<SharedMemory> {
+        let words = size_in_words(self.local.ring_words).ok_or(io::ErrorKind::InvalidInput)?;
+        SharedMemory::create(c"lnet-shm", words * size_of::<u64>()).map_err(io::Error::other)
+    }
+
+    fn accept(&mut self, now: Time) {
+        for _ in 0..MAX_PACKETS {
+            let Ok(socket) = accept_local(&self.listener) else { return };
+            let reason = if !is_of_this_user(&socket) {
+                "it is another user's"
+            } else if self.conns.len() >= MAX_CONNS {
+                "there are too many"
+            } else if let Err(error) = self.add(socket, State::Accepted, now) {
+                log::debug!("a connection was not accepted ({error})");
+                continue;
+            } else {
+                continue;
+            };
+            self.out.push_back(Output::Refused { reason: reason.to_owned() });
+        }
+    }
+
+    fn add(&mut self, socket: OwnedFd, state: State, now: Time) -> io::Result<ConnId> {
+        let id = self.last + 1;
+        epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(id), epoll::EventFlags::IN)?;
+        self.last = id;
+        self.conns.insert(id, Conn { socket, since: now, state });
+        Ok(id)
+    }
+
+    /// Takes what the socket of a connection has.
+    fn receive(&mut self, id: ConnId, now: Time) {
+        for _ in 0..MAX_PACKETS {
+            let Some(conn) = self.conns.get(&id) else { return };
+            let mut buffer = [0; HELLO_LEN + 1];
+            let mut files = Vec::new();
+            let received = match conn.state {
+                State::Accepted => receive_with(&conn.socket, &mut buffer, &mut files),
+                _ => receive_local(&conn.socket, &mut buffer),
+            };
+            let result = match received {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Ok(0) | Err(_) => {
+                    // What the peer has sent before is taken: it may have ended since.
+                    self.work_on(id, usize::MAX, now);
+                    Err(Ended::ByPeer)
+                }
+                Ok(len) => self.packet(id, &buffer[..len], files, now),
+            };
+            if let Err(reason) = result {
+                self.end(id, &reason, now);
+            }
+        }
+    }
+
+    fn packet(&mut self, id: ConnId, bytes: &[u8], files: Vec<OwnedFd>, now: Time) -> Result<(), Ended> {
+        let state = self.conns.get(&id).map(|conn| &conn.state);
+        match state {
+            Some(State::Accepted) => {
+                if let Err(reason) = self.hello(id, bytes, files, now) {
+                    self.conns.remove(&id);
+                    self.out.push_back(Output::Refused { reason });
+                }
+                Ok(())
+            }
+            Some(State::Asked(nid, _)) => {
+                let nid = *nid;
+                let hello = Hello::decode(bytes).map_err(|error| Ended::Violation(error.to_string()))?;
+                if hello.from != nid || hello.to != self.local.nid {
+                    return Err(Ended::Violation(format!("a hello from {} to {}", hello.from, hello.to)));
+                }
+                self.come_up(id, hello);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the hello of a process that has connected. `Err` says why it is refused.
+    fn hello(&mut self, id: ConnId, bytes: &[u8], files: Vec<OwnedFd>, now: Time) -> Result<(), String> {
+        let hello = Hello::decode(bytes).map_err(|error| error.to_string())?;
+        if !hello.is_for(self.local.nid) {
+            return Err(format!("a hello from {} to {}", hello.from, hello.to));
+        }
+        let [inbound, outbound] =
+            <[OwnedFd; 2]>::try_from(files).map_err(|files| format!("a hello with {} files", files.len()))?;
+        let map = |file| match SharedMemory::map(file) {
+            Ok(memory) if memory.len() <= MAX_RING => Ok(memory),
+            Ok(memory) => Err(format!("a ring of {} bytes", memory.len())),
+            Err(error) => Err(format!("a ring that cannot be mapped: {error}")),
+        };
+        let inbound = Inbound::new(map(inbound)?).map_err(|error| error.to_string())?;
+        let outbound = Outbound::new(map(outbound)?, now).map_err(|error| error.to_string())?;
+        self.make_room(&hello, now);
+        let answer = Hello { from: self.local.nid, to: hello.from, incarnation: self.local.incarnation };
+        let Some(conn) = self.conns.get_mut(&id) else { return Ok(()) };
+        send_with(conn.socket.as_fd(), &answer.encode(), &[]).map_err(|error| error.to_string())?;
+        conn.state = State::Asked(hello.from, Box::new((outbound, inbound)));
+        self.come_up(id, hello);
+        Ok(())
+    }
+
+    /// Ends connections of the peer that has sent this hello: those of its earlier incarnations, and the oldest of too many.
+    fn make_room(&mut self, hello: &Hello, now: Time) {
+        let of_peer = |conn: &Conn| match &conn.state {
+            State::Up(up) if up.peer == hello.from => Some(up.incarnation == hello.incarnation),
+            _ => None,
+        };
+        let (same, earlier): (Vec<_>, Vec<_>) = self
+            .conns
+            .iter()
+            .filter_map(|(id, conn)| Some((*id, of_peer(conn)?)))
+            .partition(|(_, is_same)| *is_same);
+        let too_many = (same.len() + 1).saturating_sub(MAX_CONNS_OF_PEER);
+        for (id, _) in earlier.into_iter().chain(same.into_iter().take(too_many)) {
+            self.end(id, &Ended::Restarted, now);
+        }
+    }
+
+    fn come_up(&mut self, id: ConnId, hello: Hello) {
+        let Some(conn) = self.conns.get_mut(&id) else { return };
+        match std::mem::replace(&mut conn.state, State::Accepted) {
+            State::Asked(peer, pipes) => {
+                let (outbound, inbound) = *pipes;
+                let incarnation = hello.incarnation;
+                conn.state = State::Up(Box::new(Up { peer, incarnation, outbound, inbound }));
+                self.peers.entry(peer).or_default().coming.get_or_insert(id);
+                self.out.push_back(Output::Connected { conn: id, peer, incarnation });
+            }
+            other => conn.state = other,
+        }
+    }
+}
+
+impl Conn {
+    fn peer(&self) -> Option<Nid> {
+        match &self.state {
+            State::Accepted => None,
+            State::Asked(nid, _) => Some(*nid),
+            State::Up(up) => Some(up.peer),
+        }
+    }
+}
+
+/// Whether the process at the other end of a socket has the same user as this one.
+fn is_of_this_user(socket: &OwnedFd) -> bool {
+    PeerCred::of(socket).is_ok_and(|cred| cred.user == geteuid().as_raw())
+}
