@@ -68,12 +68,8 @@ impl Deferred {
 
 impl DeferredRx for Deferred {
     fn resume(&self, action: RxAction) {
-        if self.decide(action)
-            && let Some(ni) = self.ni.upgrade()
-        {
-            // No event handler runs on this thread.
-            ni.wake();
-        }
+        // No event handler runs on this thread.
+        self.decide(action);
     }
 
     fn is_lost(&self) -> bool {
@@ -85,8 +81,6 @@ impl DeferredRx for Deferred {
             && let Some(ni) = self.ni.upgrade()
         {
             ni.deliver(Role::Application);
-            // The connection may go on, if it waited for room.
-            ni.wake();
         }
     }
 }

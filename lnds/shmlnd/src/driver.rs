@@ -185,8 +185,7 @@ impl LndNi for NiHandle {
     }
 
     fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
-        _ = self.0.push(Command::Abort(peer, cause));
-        self.0.wake();
+        self.0.tell(Command::Abort(peer, cause));
     }
 
     fn incarnation(&self, peer: Nid) -> Option<u64> {

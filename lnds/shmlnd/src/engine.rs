@@ -113,6 +113,7 @@ pub(crate) struct Engine {
     epoll: Arc<OwnedFd>,
     conns: BTreeMap<ConnId, Conn>,
     peers: BTreeMap<Nid, Peer>,
+    shares: BTreeMap<Nid, Share>,
     last: ConnId,
     out: VecDeque<Output>,
     /// Whether there is a connection for which nobody looks at the time yet.
@@ -159,6 +160,7 @@ impl Engine {
             epoll,
             conns: BTreeMap::new(),
             peers: BTreeMap::new(),
+            shares: BTreeMap::new(),
             last: LISTENER,
             out: VecDeque::new(),
             is_untimed: false,
@@ -217,12 +219,12 @@ impl Engine {
         self.out.len() > before
     }
 
-    /// Looks at what the sockets have.
-    pub(crate) fn poll(&mut self, now: Time) {
+    /// Takes what the sockets have. Returns whether they had anything.
+    pub(crate) fn poll(&mut self, now: Time) -> bool {
         let mut events = [MaybeUninit::uninit(); MAX_EVENTS];
         // Without an answer the next look is as good.
         let Ok((events, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&Timespec::default())) else {
-            return;
+            return false;
         };
         for event in events.iter() {
             match event.data.u64() {
@@ -230,6 +232,7 @@ impl Engine {
                 id => self.receive(id, now),
             }
         }
+        !events.is_empty()
     }
 
     /// Announces that this node sleeps until a socket has something. `false` if there is something to do.
@@ -273,6 +276,7 @@ impl Engine {
             }
         }
         late.into_iter().for_each(|id| self.end(id, &Ended::Stalled, now));
+        self.shares.retain(|_, share| share.is_used());
         !self.conns.is_empty()
     }
 
@@ -374,11 +378,11 @@ impl Engine {
         let [to, from] = [self.new_ring()?, self.new_ring()?];
         let hello = Hello { from: self.local.nid, to: nid, incarnation: self.local.incarnation };
         send_with(&socket, &hello.encode(), &[to.file(), from.file()])?;
-        let pipes = Outbound::new(to, now).and_then(|outbound| Ok((outbound, Inbound::new(from)?)));
+        let share = self.shares.entry(nid).or_default();
+        let pipes = Outbound::new(to, now).and_then(|outbound| Ok((outbound, Inbound::new(from, share)?)));
         let pipes = pipes.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         let id = self.add(socket, State::Asked(nid, Box::new(pipes)), now)?;
         self.peers.entry(nid).or_default().coming = Some(id);
-        self.is_untimed = true;
         Ok(())
     }
 
@@ -408,6 +412,7 @@ impl Engine {
         let id = self.last + 1;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(id), epoll::EventFlags::IN)?;
         self.last = id;
+        self.is_untimed = true;
         self.conns.insert(id, Conn { socket, since: now, state });
         Ok(id)
     }
@@ -474,7 +479,8 @@ impl Engine {
             Ok(memory) => Err(format!("a ring of {} bytes", memory.len())),
             Err(error) => Err(format!("a ring that cannot be mapped: {error}")),
         };
-        let inbound = Inbound::new(map(inbound)?).map_err(|error| error.to_string())?;
+        let share = self.shares.entry(hello.from).or_default();
+        let inbound = Inbound::new(map(inbound)?, share).map_err(|error| error.to_string())?;
         let outbound = Outbound::new(map(outbound)?, now).map_err(|error| error.to_string())?;
         self.make_room(&hello, now);
         let answer = Hello { from: self.local.nid, to: hello.from, incarnation: self.local.incarnation };

@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) engine: Option<Engine>,
     /// Whether peers were asked to wake this node, since the last look at the sockets.
     pub(crate) is_armed: bool,
+    /// Whether the owner sleeps until a socket has something, or is about to.
+    pub(crate) owner_sleeps: bool,
 }
 
 /// One interface.
@@ -109,7 +111,7 @@ impl ShmNi {
             lnet_ni: Arc::downgrade(ni),
             upcalls,
             clock,
-            state: Mutex::new(State { engine: Some(engine), is_armed: false }),
+            state: Mutex::new(State { engine: Some(engine), is_armed: false, owner_sleeps: false }),
             inbox: Mutex::new(Some(Vec::new())),
             outputs: Mutex::new(Some(VecDeque::new())),
             deliverers: Deliverers::default(),
@@ -141,6 +143,12 @@ impl ShmNi {
         Ok(())
     }
 
+    /// Puts a command in the inbox, for the owner. An interface that has ended needs none.
+    pub(crate) fn tell(&self, command: Command) {
+        _ = self.push(command);
+        self.wake();
+    }
+
     pub(crate) fn has_commands(&self) -> bool {
         lock(&self.inbox).as_ref().is_some_and(|inbox| !inbox.is_empty())
     }
@@ -170,7 +178,7 @@ impl ShmNi {
     /// Works off the inbox, and what peers have done. Returns whether there was anything.
     pub(crate) fn step_with(&self, state: &mut State, look: Look) -> bool {
         let now = self.clock.now();
-        let State { engine: Some(engine), is_armed } = state else { return false };
+        let State { engine: Some(engine), is_armed, owner_sleeps } = state else { return false };
         let commands = lock(&self.inbox).as_mut().map(std::mem::take).unwrap_or_default();
         let mut worked = !commands.is_empty();
         for command in commands {
@@ -185,7 +193,10 @@ impl ShmNi {
             }
         }
         if look == Look::Everywhere {
-            engine.poll(now);
+            // The owner would not see what has been taken here, and a peer wakes a node once.
+            if engine.poll(now) && std::mem::replace(owner_sleeps, false) {
+                self.wake();
+            }
             *is_armed = false;
         }
         if look != Look::Nowhere {
@@ -203,14 +214,16 @@ impl ShmNi {
         worked
     }
 
-    /// Whether there is nothing to do until a socket has something.
-    pub(crate) fn has_nothing_new(&self) -> bool {
+    /// Whether there is nothing to do until a socket has something, so that the calling thread may sleep.
+    pub(crate) fn has_nothing_new(&self, role: Role) -> bool {
         if self.has_commands() {
             return false;
         }
         let mut state = lock(&self.state);
         state.is_armed = true;
-        state.engine.as_mut().is_none_or(Engine::arm)
+        let may_sleep = state.engine.as_mut().is_none_or(Engine::arm);
+        state.owner_sleeps |= may_sleep && role == Role::Owner;
+        may_sleep
     }
 }
 
@@ -240,7 +253,11 @@ impl ShmNi {
             let next = lock(&self.outputs).as_mut().and_then(VecDeque::pop_front);
             match next {
                 Some(Upcall::Output(output)) => self.pass(output),
-                Some(Upcall::Resumed(deferred, action)) => deferred.carry_out(&*self.upcalls, action),
+                Some(Upcall::Resumed(deferred, action)) => {
+                    deferred.carry_out(&*self.upcalls, action);
+                    // The connection may be read on.
+                    self.wake();
+                }
                 None => {
                     self.step();
                     if !self.has_outputs() {
@@ -262,7 +279,7 @@ impl ShmNi {
                 if let Some(ni) = self.lnet_ni.upgrade() {
                     self.upcalls.connected(&ni, peer, incarnation);
                 }
-                _ = self.push(Command::Reported(conn));
+                self.tell(Command::Reported(conn));
             }
             Output::Arrived { conn, from, message, share } => {
                 let Some(ni) = self.lnet_ni.upgrade() else { return };
@@ -285,7 +302,7 @@ impl ShmNi {
                         }
                     }
                     RxAction::Reject(violation) => {
-                        _ = self.push(Command::End(conn, Ended::Violation(violation.to_string())));
+                        self.tell(Command::End(conn, Ended::Violation(violation.to_string())));
                     }
                 }
             }
@@ -318,6 +335,7 @@ impl ShmNi {
         let left = match &mut *lock(&self.outputs) {
             Some(outputs) => {
                 outputs.push_back(Upcall::Resumed(deferred, action));
+                self.wake();
                 None
             }
             None => Some(action),

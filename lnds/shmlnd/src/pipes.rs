@@ -15,7 +15,7 @@ pub(crate) type Message = Pooled<OutgoingMessage>;
 /// A message that the driver is done with, and what became of it.
 pub(crate) type Done = (Message, Result<(), SendFailure>);
 
-/// The bytes of deferred messages of a connection from which on it is not read.
+/// The bytes of deferred messages of a peer from which on its connections are not read.
 const MAX_DEFERRED: usize = 2 << 20;
 /// What a deferred message counts for beside its bytes.
 const OVERHEAD: usize = 1024;
@@ -165,8 +165,9 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    pub(crate) fn new(memory: SharedMemory) -> Result<Self, Corrupt> {
-        Ok(Self { ring: Consumer::new(memory)?, assembly: Assembly::default(), deferred: Arc::default() })
+    pub(crate) fn new(memory: SharedMemory, share: &Share) -> Result<Self, Corrupt> {
+        let deferred = Arc::clone(&share.0);
+        Ok(Self { ring: Consumer::new(memory)?, assembly: Assembly::default(), deferred })
     }
 
     /// Reads messages, `limit` at most, and adds them to `arrived`. Returns whether the peer has to be woken.
@@ -200,8 +201,8 @@ impl Inbound {
     }
 }
 
-/// The share of a connection in the memory for deferred messages.
-#[derive(Debug)]
+/// The share of a peer in the memory for deferred messages.
+#[derive(Debug, Default)]
 pub(crate) struct Share(Arc<AtomicUsize>);
 
 /// A part of a share that is taken, until dropped.
@@ -209,6 +210,11 @@ pub(crate) struct Share(Arc<AtomicUsize>);
 pub(crate) struct Taken(Arc<AtomicUsize>, usize);
 
 impl Share {
+    /// Whether there are connections or deferred messages of the peer.
+    pub(crate) fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Takes the part for a message of this many bytes.
     pub(crate) fn take(&self, bytes: usize) -> Taken {
         self.0.fetch_add(bytes + OVERHEAD, Ordering::AcqRel);

@@ -71,14 +71,15 @@ impl ShmNi {
             }
             let look = if turns % FULL_LOOK_INTERVAL == 0 { Look::Everywhere } else { Look::AtRings };
             let mut state = lock(&self.state);
-            if let State { engine: Some(engine), is_armed: true } = &*state {
+            state.owner_sleeps = false;
+            if let State { engine: Some(engine), is_armed: true, .. } = &*state {
                 engine.disarm();
             }
             let worked = self.step_with(&mut state, look);
             drop(state);
             self.deliver(Role::Owner);
             turns = if worked { turns + 1 } else { 0 };
-            if !worked && self.has_nothing_new() {
+            if !worked && self.has_nothing_new(Role::Owner) {
                 self.wait(&[&self.epoll], until_tick);
             }
         }
@@ -177,7 +178,7 @@ pub(crate) fn turn_for_all(nis: impl Iterator<Item = Arc<ShmNi>>) -> bool {
 /// anything.
 pub(crate) fn wait_for_any(nis: &[Arc<ShmNi>], timeout: Duration) -> bool {
     nis.iter().for_each(|ni| ni.app_waits.store(true, Ordering::SeqCst));
-    if nis.iter().all(|ni| ni.has_nothing_new()) {
+    if nis.iter().all(|ni| ni.has_nothing_new(Role::Application)) {
         let mut fds: Vec<_> = nis.iter().map(|ni| PollFd::new(&*ni.epoll, PollFlags::IN)).collect();
         let timeout = Timespec::try_from(timeout).ok();
         // An error, such as EINTR, is as good as an event: the turns look again.
