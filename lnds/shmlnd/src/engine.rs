@@ -338,8 +338,9 @@ impl Engine {
     fn work_on(&mut self, id: ConnId, limit: usize, now: Time) {
         let Some(Conn { state: State::Up(up), socket, .. }) = self.conns.get_mut(&id) else { return };
         let (mut done, mut arrived) = (Vec::new(), Vec::new());
-        let sent = up.outbound.work(now, &mut done);
+        // In this order: a peer reads a message before it responds, so a message ends before its response is told.
         let read = up.inbound.work(limit, &mut arrived);
+        let sent = up.outbound.work(now, &mut done);
         let from = up.peer;
         if sent == Ok(Wake::Needed) || read == Ok(Wake::Needed) {
             // A socket that takes nothing has wake-ups that the peer has not read; one that has ended says so itself.

@@ -3,8 +3,9 @@
 
 mod hosts;
 
-use hosts::{Host, Memory, PORTAL, add};
+use hosts::{Host, Memory, PORTAL, add, own_net};
 use lnet_core::{EventKind, MdOptions};
+use lnet_node::StartConfig;
 use lnet_wire::{NetType, Nid};
 use std::iter::zip;
 
@@ -14,14 +15,25 @@ const RINGS: [u32; 2] = [32, 256];
 const LENGTHS: [usize; 10] = [0, 1, 8, 4096, 16_287, 16_288, 16_289, 16_288 + 16_384, 100_001, 1 << 20];
 
 #[test]
-fn two_nodes_ping_each_other_until_one_ends() {
+fn two_nodes_find_each_other_on_the_net_of_their_host() {
     let (a, b) = (Host::new(256), Host::new(256));
     assert_eq!(a.nid.net().kind(), NetType::SHM);
     assert!(a.nid != b.nid && a.nid.net() == b.nid.net() && a.nid.net().number() > 0);
     assert_eq!((a.ping(b.nid), b.ping(a.nid), a.ping(b.nid)), (Ok(()), Ok(()), Ok(())));
+}
+
+#[test]
+fn a_node_that_ends_is_told_at_once_and_its_successor_is_reached() {
+    let net = own_net();
+    let [a, mut b] = [(); 2].map(|()| Host::with(&StartConfig::default(), &[(&net, None)]));
     let nid = b.nid;
-    drop(b);
-    assert!(a.ping(nid).is_err());
+    for _ in 0..3 {
+        assert_eq!((a.ping(nid), b.ping(a.nid)), (Ok(()), Ok(())));
+        drop(b);
+        assert!(a.ping(nid).is_err());
+        b = Host::with(&StartConfig::default(), &[(&net, None)]);
+        assert_eq!(b.nid, nid);
+    }
 }
 
 #[test]
@@ -98,7 +110,7 @@ fn a_node_that_is_not_there_is_told_at_once() {
 #[test]
 fn an_interface_has_the_number_and_the_net_that_it_was_asked_for() {
     let a = Host::new(256);
-    let net = format!("shm{}", u16::MAX - std::process::id() as u16 % 1000);
+    let net = own_net();
     add(&a.node, &net, Some("1000")).unwrap();
     let nid = a.node.core().nets().nis().map(|ni| ni.nid()).last().unwrap();
     assert_eq!(nid.net().to_string(), net);

@@ -7,6 +7,7 @@ use lnet_dlc::{Backend, Request};
 use lnet_node::{DriverConfigs, Node, PingRequest, StartConfig};
 use lnet_wire::{Errno, NetId, Nid, Pid, ProcessId};
 use shmlnd::ShmlndConfig;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -65,6 +66,13 @@ impl Host {
         path.put(None, md, true, target(to, match_bits), 0).unwrap();
     }
 
+    /// Sends a PUT that ends when it has been sent, or has failed.
+    pub(crate) fn put_without_ack(&self, to: Nid, match_bits: u64, memory: &Memory) {
+        let path = self.node.core().data_path();
+        let md = path.md_bind(self.spec(memory, MdOptions(0), 1), memory.of_md(), true).unwrap();
+        path.put(None, md, false, target(to, match_bits), 0).unwrap();
+    }
+
     pub(crate) fn get(&self, from: Nid, match_bits: u64, memory: &Memory) {
         let path = self.node.core().data_path();
         let md = path.md_bind(self.spec(memory, MdOptions(0), 2), memory.of_md(), true).unwrap();
@@ -104,6 +112,13 @@ impl Drop for Host {
 
 fn target(nid: Nid, match_bits: u64) -> Target {
     Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits, offset: 0 }
+}
+
+/// A net for the nodes of one test.
+pub(crate) fn own_net() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("shm{}", 1 + (std::process::id() * 8 + number) % u32::from(u16::MAX))
 }
 
 /// Adds an interface; the error's text if that fails.
