@@ -279,7 +279,7 @@ impl Engine {
         let ids: Vec<ConnId> = self
             .conns
             .iter()
-            .filter(|(_, conn)| conn.peer().as_ref().map_or(peer.is_none(), concerned))
+            .filter(|(_, conn)| conn.peer().as_ref().map_or_else(|| peer.is_none(), concerned))
             .map(|(id, _)| *id)
             .collect();
         ids.into_iter().for_each(|id| self.end(id, reason, now));
@@ -342,7 +342,7 @@ impl Engine {
             message,
             share,
         }));
-        if let Some(unusable) = sent.err().map(Unusable::from).or(read.err()) {
+        if let Some(unusable) = sent.err().map(Unusable::from).or_else(|| read.err()) {
             self.end(id, &unusable.into(), now);
         }
     }
