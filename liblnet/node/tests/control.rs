@@ -162,7 +162,7 @@ fn what_is_in_the_way_of_an_interface_is_told_in_words() {
         (add("tcp", "192.0.2.1"), "address 192.0.2.1: not usable ("),
         (
             add("kfi", "cxi0"),
-            "net kfi: not started (there is no driver for nets of this kind here, only for tcp, o2ib)",
+            "net kfi: not started (there is no driver for nets of this kind here, only for tcp, o2ib, shm)",
         ),
         (
             add("tcp", "127.0.1.1"),
