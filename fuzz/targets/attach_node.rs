@@ -98,7 +98,7 @@ struct Program {
     /// The memory of both rings once more.
     memory: [SharedMemory; 2],
     wake_node: File,
-    /// What the node has given it, the last first.
+    /// The handles and requests that the node has given it, the last first.
     mes: Vec<MeHandle>,
     mds: Vec<MdHandle>,
     fetches: Vec<u64>,

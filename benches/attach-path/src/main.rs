@@ -90,7 +90,7 @@ trait AnyNode {
     fn end(&self);
 }
 
-/// What uses a node: its queue, its memory.
+/// A user of a node, with its queue and its memory.
 struct User<N> {
     node: Arc<N>,
     eq: EqHandle,

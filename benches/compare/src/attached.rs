@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "LNet, two programs on one node";
 const START_LIMIT: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// What the programs are attached to.
+/// The nodes that the programs are attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nodes {
     /// The same node.

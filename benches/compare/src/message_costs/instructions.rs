@@ -33,7 +33,7 @@ pub(super) const OPERATIONS: [Operation; 9] = [
 pub(super) const OVER_O2IB: Operation =
     Operation { name: "instructions over o2ib, PUT of 8 B with ACK", arguments: "put 8" };
 
-/// What a PUT costs more between two attached programs than on the node itself. With threads, as `OVER_O2IB`.
+/// The instructions that a PUT takes more between two attached programs than on the node itself. With threads, as `OVER_O2IB`.
 pub(super) const BY_ATTACHMENT: &str = "instructions that attachment adds, PUT of 8 B with ACK";
 
 /// Number of operations of the shorter run.

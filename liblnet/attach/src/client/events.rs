@@ -93,7 +93,7 @@ impl AttachedNode {
         Ok(set)
     }
 
-    /// What a thread waits for that reads the reports because it waits for an event.
+    /// Makes the set of descriptors of a thread that reads the reports because it waits for an event.
     pub(super) fn set_of_reader(wake_reader: &OwnedFd) -> io::Result<OwnedFd> {
         let set = new_epoll()?;
         epoll::add(&set, wake_reader, EventData::new_u64(WAKE_UP), EventFlags::IN | EventFlags::ET)?;

@@ -55,7 +55,7 @@ pub struct AttachedNode {
     /// What the owner waits for: the wake-up of the program, and the end of the connection.
     waited_for: OwnedFd,
     wake_reader: OwnedFd,
-    /// What a thread waits for that reads the reports because it waits for an event.
+    /// The set of descriptors of a thread that reads the reports because it waits for an event.
     reader_waits_for: OwnedFd,
     calls: Mutex<HashMap<u64, Arc<Call>>>,
     mds: Mutex<HashMap<MdHandle, Arc<ProgramMd>>>,
