@@ -48,8 +48,7 @@ fn demo_passes_all_its_checks_over_both_rails() {
     });
 }
 
-/// Not attached: the handlers of an attached program may run after the ACK has left (`docs/sharing.md`), and the program checks in them
-/// what the next message overwrites.
+/// The program checks in its handlers what the next message overwrites.
 #[test]
 fn failover_loses_no_message() {
     Pair {
@@ -57,7 +56,7 @@ fn failover_loses_no_message() {
         server: &["failover", "serve"],
         ready: "is ready",
         ends_with_client: false,
-        placements: &[Placement::OwnNodes],
+        placements: &Placement::ALL,
     }
     .check(|server, _| vec![("failover", format!("send 0.5 {}", server[0]), "messages sent; failed: 0")]);
 }

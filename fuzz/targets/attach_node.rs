@@ -102,6 +102,7 @@ struct Program {
     mes: Vec<MeHandle>,
     mds: Vec<MdHandle>,
     fetches: Vec<u64>,
+    acks: Vec<u64>,
     number: u64,
 }
 
@@ -124,6 +125,7 @@ impl Program {
             mes: Vec::new(),
             mds: Vec::new(),
             fetches: Vec::new(),
+            acks: Vec::new(),
             number: 0,
         })
     }
@@ -156,6 +158,7 @@ impl Program {
                 }
                 Ok((_, Report::Made { md })) => self.mds.insert(0, md),
                 Ok((_, Report::Fetch { request, .. })) => self.fetches.insert(0, request),
+                Ok((_, Report::WantsHandling { request, .. })) => self.acks.insert(0, request),
                 _ => {}
             }
         }
@@ -175,7 +178,7 @@ impl Program {
 
     /// An operation that a program may ask for, with what it has.
     fn operation(&self, input: &mut Input<'_>) -> Operation {
-        match input.below(12) {
+        match input.below(13) {
             0 => Operation::MeAttach { portal: input.below(4), entry: entry(input) },
             1 => Operation::MeInsert { beside: self.me(input), entry: entry(input) },
             2 => Operation::MeUnlink { me: self.me(input) },
@@ -193,6 +196,10 @@ impl Program {
                 let data = if input.below(4) == 0 { Err(Errno::Io) } else { Ok(vec![piece(input)]) };
                 Operation::Fetched { request, data }
             }
+            11 => {
+                let at = usize::from(input.byte());
+                Operation::Handled { request: self.acks.get(at).copied().unwrap_or(at as u64) }
+            }
             _ => Operation::Lazy { portal: input.below(4), is_lazy: input.below(2) == 0 },
         }
     }
@@ -206,7 +213,7 @@ impl Program {
             }
             4 => {
                 // Small words get further than any.
-                let (kind, last) = (input.below(24), input.number());
+                let (kind, last) = (input.below(25), input.number());
                 let body: Vec<u64> = input.bytes().iter().map(|byte| u64::from(*byte)).chain([last]).collect();
                 self.push(kind, &body);
             }
@@ -253,7 +260,7 @@ fn descriptor(input: &mut Input<'_>) -> Descriptor {
     let threshold = i32::from(input.byte().cast_signed());
     let max_size = i32::from(input.byte());
     let spec = MdSpec { start: 0, length: len, threshold, max_size, options, user_ptr: 0, eq: None };
-    Descriptor { spec, memory, unlink: input.below(2) == 0, near: None }
+    Descriptor { spec, memory, unlink: input.below(2) == 0, near: None, has_handler: input.below(2) == 0 }
 }
 
 fn target(input: &mut Input<'_>) -> Target {

@@ -36,7 +36,7 @@ pub mod topology;
 pub use crate::core::Core;
 pub use admin::Admin;
 pub use cpt::{CptTable, Placement};
-pub use data_path::DataPath;
+pub use data_path::{DataPath, DeferredAck};
 pub use environment::{CoreConfig, time};
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use health::{Cause, Delivery, SendFailure};

@@ -38,7 +38,12 @@ fn get_arrives(rig: &Rig, offset: u32, len: u32) -> bool {
 
 /// A PUT of `len` bytes to the offset 0 arrives from `tcp(2)`; returns the memory that it fills.
 fn put_arrives(rig: &Rig, len: u32) -> Vec<MemRange> {
-    let RxAction::Deliver(message) = rig.arrives(&header_from(tcp(2), put_body(None), len)) else { panic!() };
+    put_with_ack_arrives(rig, len, None)
+}
+
+/// The same for a PUT that wants this ACK.
+fn put_with_ack_arrives(rig: &Rig, len: u32, ack: Option<WireHandle>) -> Vec<MemRange> {
+    let RxAction::Deliver(message) = rig.arrives(&header_from(tcp(2), put_body(ack), len)) else { panic!() };
     let memory = message.payload().collect();
     assert!(message.memory_owner().is_some());
     rig.core.data_path().received(message, Ok(()));
@@ -172,6 +177,46 @@ fn a_put_fills_the_memory_of_the_md_and_nothing_is_fetched() {
         assert_eq!(put_arrives(&rig, 8), ranges(&rig.spec(1, 0).1, 0, 8));
         assert_eq!(rig.take_events(), [(EventKind::Put, Ok(()), false)]);
         assert!(client.asked().is_empty());
+    }
+}
+
+/// Fails if the ACK leaves before the handler has run, or keeps the peer from further requests meanwhile.
+#[test]
+fn the_ack_of_a_put_leaves_when_the_program_has_handled_its_event() {
+    let (rig, client) = (rig(), FakeClient::acknowledging());
+    rig.attach_client(&client, -1, PUT_AND_GET);
+    for _ in 0..2 {
+        put_with_ack_arrives(&rig, 8, Some(ASKER));
+    }
+    assert_eq!(rig.take_events(), [(EventKind::Put, Ok(()), false); 2]);
+    assert_eq!((rig.driver.ni(0).kept(), rig.core.has_pending_responses()), (0, false));
+    let mut acks = client.acks();
+    assert_eq!(acks.len(), 2);
+    drop(acks.pop());
+    let ack = rig.driver.ni(0).take_kept().pop().unwrap();
+    let expected = Body::Ack { handle: ASKER, match_bits: BITS, accepted: 8 };
+    assert_eq!((ack.header().body, rig.core.has_pending_responses()), (expected, true));
+    rig.core.data_path().finalize(ack, Ok(()));
+    put_arrives(&rig, 8);
+    assert!(client.acks().is_empty(), "a PUT that wants no ACK waits for nothing");
+    drop(acks);
+    rig.driver.finish();
+    assert_eq!((rig.messages(), rig.core.has_pending_responses()), (0, false));
+}
+
+/// Fails if an ACK that waits keeps the node from ending, or leaves after the end.
+#[test]
+fn acks_that_wait_for_a_program_end_with_the_node() {
+    for is_dropped in [false, true] {
+        let (rig, client) = (rig(), FakeClient::acknowledging());
+        rig.attach_client(&client, -1, PUT_AND_GET);
+        put_with_ack_arrives(&rig, 8, Some(ASKER));
+        let acks = client.acks();
+        rig.core.admin().shutdown();
+        assert_eq!((rig.driver.ni(0).kept(), rig.messages()), (0, 0));
+        let rig = Some(rig).filter(|_| !is_dropped);
+        drop(acks);
+        drop(rig);
     }
 }
 

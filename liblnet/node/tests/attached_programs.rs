@@ -10,7 +10,10 @@ use lnet_attach::hello::{self, Descriptors, Reader, ToNode, ToProgram, VERSION};
 use lnet_attach::record::{
     Answer, ClaimedBits, Descriptor, MatchEntry, Message, Operation, Piece, ProgramMemory, Report,
 };
-use lnet_core::{Errno, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Target};
+use lnet_core::{
+    EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle,
+    Target,
+};
 use lnet_dlc::request::{AttachedProgram, AttachedPrograms, PayloadWays, RingFill};
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_node::{AttachConfig, AttachServer, Node, StartConfig};
@@ -248,13 +251,13 @@ fn reports_that_are_not_read_fill_the_ring_and_then_wait() {
     let mut puppet = Puppet::new(&fixture);
     let mut asked = 0;
     while fixture.program().counts.delayed_reports < 10 {
-        asked += u64::from(puppet.try_ask(asked, &Operation::DiscoveryStatus));
+        asked += u64::from(puppet.try_ask(asked + 1, &Operation::DiscoveryStatus));
     }
     wait_until("all have been carried out", || fixture.program().counts.operations == asked);
     let shown = fixture.program();
     assert_eq!((shown.counts.reports, shown.operations_ring.in_use), (asked, 0));
     assert!((BYTES - 64..=BYTES).contains(&shown.reports_ring.in_use), "{:?}", shown.reports_ring);
-    for number in 0..asked {
+    for number in 1..=asked {
         assert_eq!(puppet.next(), (number, Report::Done { result: Ok(Answer::Number(1)) }));
     }
     assert_eq!(fixture.program().reports_ring, RingFill { in_use: 0, bytes: BYTES });
@@ -296,7 +299,13 @@ fn memory_that_the_node_uses_in_place_is_told_from_copies() {
     for (number, memory) in
         [(2, ProgramMemory::InPlace(vec![piece])), (3, ProgramMemory::Copied(vec![piece]))]
     {
-        let md = Descriptor { spec: spec(MdOptions(0), 0, 64), memory, unlink: false, near: None };
+        let md = Descriptor {
+            spec: spec(MdOptions(0), 0, 64),
+            memory,
+            unlink: false,
+            near: None,
+            has_handler: false,
+        };
         puppet.ask(number, &Operation::MdBind { md });
         let (_, Report::Made { md }) = puppet.next() else { panic!() };
         mds.push(md);
@@ -325,6 +334,7 @@ fn gets_that_wait_for_data_of_the_program_are_shown() {
         memory: ProgramMemory::OnDemand(64),
         unlink: false,
         near: None,
+        has_handler: false,
     };
     puppet.result(2, &Operation::MdAttach { me: MeHandle::from_cookie(me), md }).unwrap();
 
@@ -346,5 +356,100 @@ fn gets_that_wait_for_data_of_the_program_are_shown() {
     assert_eq!(fixture.program().payload, PayloadWays { in_place: 0, copied: 1 });
     assert_eq!(puppet.result(4, &Operation::MdUnlink { md: MdHandle::from_cookie(0) }), Err(Errno::NotFound));
     assert_eq!(fixture.program().counts.refused, 1);
+    fixture.end();
+}
+
+/// An MD of the node itself with 64 bytes, and its queue.
+fn bind_on_node(node: &Node) -> (MdHandle, EqHandle) {
+    let memory: &'static [u8] = vec![5; 64].leak();
+    let start = memory.as_ptr() as usize;
+    let data_path = node.core().data_path();
+    let eq = data_path.eq_alloc(16, None).unwrap();
+    let spec = MdSpec { eq: Some(eq), ..spec(MdOptions(0), start, 64) };
+    (data_path.md_bind(spec, MdMemory::contiguous(start, 64), false).unwrap(), eq)
+}
+
+/// The kinds of the events that a queue of the node has, without waiting.
+fn kinds(node: &Node, eq: EqHandle) -> Vec<EventKind> {
+    std::iter::from_fn(|| node.core().data_path().eq_get(eq).unwrap())
+        .map(|polled| polled.event.kind)
+        .collect()
+}
+
+/// Each PUT goes to the offset that it names.
+const TAKES_PUTS: MdOptions = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
+
+const TO_PROGRAM: Target =
+    Target { nid: Some(Nid::LOOPBACK), pid: Pid(777), portal: PORTAL, match_bits: 1, offset: 0 };
+
+/// Fails if the sender of a PUT can send the next one into the memory that a handler still looks at.
+#[test]
+fn the_ack_of_a_put_leaves_when_the_handler_has_run_or_the_program_is_gone() {
+    let fixture = start(|_| ());
+    let mut puppet = Puppet::new(&fixture);
+    let memory = SharedMemory::create(c"test", 4096).unwrap();
+    hello::send(&puppet.stream, 1, &ToNode::Register { registration: 7 }, &[memory.file()]).unwrap();
+    puppet.wake_node();
+    puppet.next();
+    let attach = Operation::MeAttach { portal: PORTAL, entry: ENTRY };
+    let Ok(Answer::Number(me)) = puppet.result(2, &attach) else { panic!() };
+    let pieces = vec![Piece { registration: 7, offset: 0, len: 64 }];
+    let md = Descriptor {
+        spec: spec(TAKES_PUTS, 0, 64),
+        memory: ProgramMemory::InPlace(pieces),
+        unlink: false,
+        near: None,
+        has_handler: true,
+    };
+    puppet.result(3, &Operation::MdAttach { me: MeHandle::from_cookie(me), md }).unwrap();
+    let (source, eq) = bind_on_node(&fixture.node);
+    for is_handled in [true, false] {
+        fixture.node.core().data_path().put(None, source, true, TO_PROGRAM, 0).unwrap();
+        assert_eq!(kinds(&fixture.node, eq), [EventKind::Send]);
+        assert!(matches!(puppet.next(), (0, Report::Happened { event }) if event.kind == EventKind::Put));
+        let (0, Report::WantsHandling { request, .. }) = puppet.next() else { panic!() };
+        if is_handled {
+            puppet.result(4, &Operation::Handled { request }).unwrap();
+            assert_eq!(kinds(&fixture.node, eq), [EventKind::Ack]);
+            assert_eq!(puppet.result(5, &Operation::Handled { request }), Err(Errno::NotFound));
+        }
+    }
+    drop(puppet);
+    wait_until("the program is gone", || fixture.server.programs().programs.is_empty());
+    assert_eq!(kinds(&fixture.node, eq), [EventKind::Ack]);
+    fixture.end();
+}
+
+/// Fails if the library says that an event is handled before its handler has returned.
+#[test]
+fn a_handler_of_the_library_keeps_the_ack_until_it_returns() {
+    let fixture = start(|_| ());
+    let node = fixture.attach(fixture.connect()).unwrap();
+    let (begun, is_begun) = std::sync::mpsc::channel();
+    let (end, may_end) = std::sync::mpsc::channel();
+    let waits = std::sync::Mutex::new((begun, may_end));
+    let handler = move |event: &lnet_core::Event| {
+        if event.kind == EventKind::Put {
+            let (begun, may_end) = &*waits.lock().unwrap();
+            begun.send(()).unwrap();
+            may_end.recv().unwrap();
+        }
+    };
+    let sink: &'static [u8] = vec![0; 64].leak();
+    let eq = Some(node.eq_alloc(0, Some(Box::new(handler))).unwrap());
+    let start = sink.as_ptr() as usize;
+    let me = node.me_attach(PORTAL, ENTRY).unwrap();
+    let spec = MdSpec { eq, ..spec(TAKES_PUTS, start, 64) };
+    let mut md = None;
+    node.md_attach(me, spec, MdMemory::contiguous(start, 64), false, &mut |made| md = Some(made)).unwrap();
+    let (source, node_eq) = bind_on_node(&fixture.node);
+    for _ in 0..3 {
+        fixture.node.core().data_path().put(None, source, true, TO_PROGRAM, 0).unwrap();
+        is_begun.recv().unwrap();
+        assert_eq!(kinds(&fixture.node, node_eq), [EventKind::Send]);
+        end.send(()).unwrap();
+        wait_until("the ACK has come", || kinds(&fixture.node, node_eq) == [EventKind::Ack]);
+    }
+    node.shutdown();
     fixture.end();
 }

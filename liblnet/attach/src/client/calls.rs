@@ -76,7 +76,13 @@ impl AttachedNode {
         let (spec, near) = (new.spec, new.memory.near());
         let (md, memory) = self.new_md(new)?;
         // The node has a queue of its own for all MDs of the program.
-        let descriptor = Descriptor { spec: MdSpec { eq: None, ..spec }, memory, unlink, near };
+        let descriptor = Descriptor {
+            spec: MdSpec { eq: None, ..spec },
+            memory,
+            unlink,
+            near,
+            has_handler: md.has_handler(),
+        };
         let made = || {
             if let Some(handle) = md.handle() {
                 announce(handle);

@@ -1,6 +1,7 @@
 //! MDs, as the program keeps them: the memory, the queue, and the order of the events.
 
 use super::budget::Budget;
+use super::handled::{Handling, WaitingAck};
 use super::memory::Lease;
 use super::{AttachedNode, Task};
 use crate::record::ProgramMemory;
@@ -9,7 +10,7 @@ use lnet_core::event::{DeliveryOrder, EventQueue, in_handler};
 use lnet_core::{Errno, Event, EventKind, MdHandle, MdMemory, MdOptions, MdSpec};
 use lnet_os::stop_point;
 use lolnd::copy::copy;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 /// An MD of the program.
@@ -27,6 +28,8 @@ pub(super) struct ProgramMd {
     queue: Option<Arc<EventQueue>>,
     events: Mutex<Events>,
     delivered: Condvar,
+    /// Whether the last event has been taken for its delivery.
+    has_ended: AtomicBool,
 }
 
 /// The events of an MD, and what is known of the operations that it may still begin.
@@ -37,6 +40,7 @@ struct Events {
     order: DeliveryOrder,
     /// Whether the last event has come.
     has_last: bool,
+    handling: Handling,
 }
 
 impl ProgramMd {
@@ -58,6 +62,16 @@ impl ProgramMd {
     /// The handle, once the node has given it.
     pub(super) fn handle(&self) -> Option<MdHandle> {
         self.handle.get().copied()
+    }
+
+    /// Lets an ACK wait until the events that have come are delivered. Returns it if they are.
+    pub(super) fn add_ack(&self, ack: WaitingAck) -> Option<WaitingAck> {
+        lock(&self.events).handling.add(ack)
+    }
+
+    /// The next ACK whose event has been delivered.
+    fn next_ack(&self) -> Option<WaitingAck> {
+        lock(&self.events).handling.next()
     }
 
     /// The number of bytes.
@@ -120,8 +134,10 @@ impl AttachedNode {
                 budget: Budget::new(spec.threshold),
                 order: DeliveryOrder::begun(),
                 has_last: false,
+                handling: Handling::default(),
             }),
             delivered: Condvar::new(),
+            has_ended: AtomicBool::new(false),
         };
         Ok((Arc::new(md), for_node))
     }
@@ -160,7 +176,8 @@ impl AttachedNode {
         // The end of the attachment is recorded before it takes the MDs.
         let missing =
             || if self.has_ended.load(Ordering::SeqCst) { Errno::NetworkDown } else { Errno::NotFound };
-        lock(&self.mds).get(&handle).map(Arc::clone).ok_or_else(missing)
+        let md = lock(&self.mds).get(&handle).map(Arc::clone);
+        md.filter(|md| !md.has_ended.load(Ordering::SeqCst)).ok_or_else(missing)
     }
 
     /// Adds an event to those of the MD. Delivers it at once if no handler of the program is called, else returns it unless a thread
@@ -174,6 +191,7 @@ impl AttachedNode {
             }
             events.has_last = event.unlinked;
             events.budget.note_event(&event);
+            events.handling.note_event();
             events.order.begin(event)?
         };
         if md.has_handler() {
@@ -188,6 +206,9 @@ impl AttachedNode {
         let mut next = Some(first);
         while let Some(event) = next {
             self.deliver_one(md, event);
+            while let Some(ack) = md.next_ack() {
+                self.note_handled(ack);
+            }
             next = self.next(md);
         }
     }
@@ -227,7 +248,7 @@ impl AttachedNode {
         md.copy_in(&event);
         let is_last = event.unlinked;
         if is_last {
-            lock(&self.mds).remove(&event.md_handle);
+            md.has_ended.store(true, Ordering::SeqCst);
         }
         if let Some(queue) = &md.queue {
             if is_last {
@@ -238,6 +259,10 @@ impl AttachedNode {
             if is_last {
                 queue.md_ended();
             }
+        }
+        lock(&md.events).handling.note_delivery();
+        if is_last {
+            lock(&self.mds).remove(&event.md_handle);
         }
     }
 

@@ -321,6 +321,7 @@ impl AttachedNode {
             Report::Fetch { request, md, offset, len } => {
                 self.add_task(number, Task::Fetch(Fetch { request, md, offset, len }));
             }
+            Report::WantsHandling { request, md } => self.acknowledge_when_handled(number, request, md),
             Report::Refused { md, errno } => self.refused(md, errno),
             Report::Made { md } => {
                 let made = lock(&self.calls).get(&number).and_then(|call| call.md.clone());
@@ -346,7 +347,7 @@ impl AttachedNode {
     }
 
     /// Leaves a task to the thread that waits for the result of an operation, or to any.
-    fn add_task(&self, number: u64, task: Task) {
+    pub(super) fn add_task(&self, number: u64, task: Task) {
         let call = if number == 0 { None } else { lock(&self.calls).get(&number).map(Arc::clone) };
         match call {
             Some(call) => lock(&call.tasks).push(task),

@@ -2,6 +2,7 @@
 //!
 //! - `link` is the connection: rings, wake-ups, and operations that wait for their result.
 //! - `descriptor` is an MD with what the program keeps of it; its events are delivered by `events`.
+//! - `handled` has the ACKs that wait for a handler.
 //! - `memory` is what the node can access of the program's memory, and what is copied to and from.
 //! - `budget` counts the operations that an MD may still begin.
 //! - `calls` has the functions of the C API.
@@ -13,6 +14,7 @@ mod budget;
 mod calls;
 mod descriptor;
 mod events;
+mod handled;
 mod link;
 mod memory;
 mod start;
@@ -21,6 +23,7 @@ pub use start::{AttachError, ClientConfig};
 
 use descriptor::ProgramMd;
 use foldhash::{HashMap, HashSet};
+use handled::WaitingAck;
 use link::{Call, Sender};
 use lnd_common::deliverers::Deliverers;
 use lnd_common::driver_threads::Threads;
@@ -87,6 +90,8 @@ enum Task {
     /// An event for a handler.
     Deliver(Arc<ProgramMd>, Event),
     Fetch(Fetch),
+    /// Tells the node that the event of a PUT has been handled.
+    NoteHandled(WaitingAck),
 }
 
 /// The reading side of the reports.

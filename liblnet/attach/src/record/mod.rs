@@ -76,6 +76,8 @@ pub struct Descriptor {
     pub unlink: bool,
     /// The hint for the choice of an interface.
     pub near: Option<Near>,
+    /// Whether the program runs a handler for the events, before whose end no ACK of a PUT leaves.
+    pub has_handler: bool,
 }
 
 /// The memory of an MD.
@@ -162,7 +164,7 @@ structures! {
     Piece { registration, offset, len }
     MatchEntry { from, match_bits, ignore_bits, unlink, position }
     ClaimedBits { portal, match_bits, ignore_bits }
-    Descriptor { spec, memory, unlink, near }
+    Descriptor { spec, memory, unlink, near, has_handler }
 }
 
 messages! {
@@ -300,6 +302,11 @@ messages! {
             /// The bits.
             bits: ClaimedBits,
         }
+        /// The program has handled the event of a PUT: its ACK may leave. With the number 0 there is no answer.
+        23 = Handled {
+            /// The number of [`Report::WantsHandling`].
+            request: u64,
+        }
     }
 }
 
@@ -336,6 +343,14 @@ messages! {
             md: MdHandle,
             /// The reason.
             errno: Errno,
+        }
+        /// The PUT whose event of this MD was the last one wants an ACK, which leaves after [`Operation::Handled`]. The number is as that of
+        /// an event.
+        7 = WantsHandling {
+            /// The number of the request.
+            request: u64,
+            /// The MD.
+            md: MdHandle,
         }
         /// The operation with this number has made an MD. Comes before the first event of that.
         5 = Made {

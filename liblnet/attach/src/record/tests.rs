@@ -53,11 +53,8 @@ fn descriptor() -> impl Strategy<Value = Descriptor> {
         any::<u64>().prop_map(|md| Some(Near::Md(MdHandle::from_cookie(md)))),
         any::<u32>().prop_map(|cpt| Some(Near::Cpt(cpt))),
     ];
-    (spec(), memory, any::<bool>(), near).prop_map(|(spec, memory, unlink, near)| Descriptor {
-        spec,
-        memory,
-        unlink,
-        near,
+    (spec(), memory, any::<[bool; 2]>(), near).prop_map(|(spec, memory, [unlink, has_handler], near)| {
+        Descriptor { spec, memory, unlink, near, has_handler }
     })
 }
 
@@ -168,6 +165,7 @@ proptest! {
             Report::Returned,
             Report::Refused { md: MdHandle::from_cookie(md), errno: Errno::NotFound },
             Report::Made { md: MdHandle::from_cookie(md) },
+            Report::WantsHandling { request: 5, md: MdHandle::from_cookie(md) },
         ] {
             let kind = report.encode(number, &mut body);
             prop_assert_eq!(Report::decode(kind, &body), Ok((number, report)));
@@ -175,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn what_can_be_read_is_written_as_the_same_words(kind in 0..22_u32, words: Vec<u64>) {
+    fn what_can_be_read_is_written_as_the_same_words(kind in 0..24_u32, words: Vec<u64>) {
         let mut again = Vec::new();
         if let Ok((number, operation)) = Operation::decode(kind, &words) {
             prop_assert_eq!(operation.encode(number, &mut again), kind);
@@ -195,7 +193,7 @@ fn what_no_program_may_send_is_told_apart() {
         (9, lazy(1), Ok((1, Operation::Lazy { portal: 5, is_lazy: true }))),
         (9, lazy(2), Err(Malformed::Value("a truth value"))),
         (0, lazy(1), Err(Malformed::Kind(0))),
-        (23, lazy(1), Err(Malformed::Kind(23))),
+        (24, lazy(1), Err(Malformed::Kind(24))),
         (17, vec![], Err(Malformed::TooShort)),
         (17, vec![0; 2], Err(Malformed::TooLong)),
         (9, vec![1, 1 << 32, 0], Err(Malformed::Value("a number of 32 bits"))),

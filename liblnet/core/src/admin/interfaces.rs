@@ -112,7 +112,7 @@ impl Admin<'_> {
         self.topology.replace_nets(&config, Arc::new(Nets::default()));
         self.data_path.end_resends();
         self.data_path.end_unconfirmed();
-        self.data_path.end_fetches();
+        self.data_path.end_deferred();
         self.health.wake();
         self.data_path.end_discovery();
         self.objects.end();

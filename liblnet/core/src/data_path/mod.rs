@@ -2,8 +2,8 @@
 
 mod confirm;
 mod deferred_posts;
+mod deferred_responses;
 mod fault;
-mod fetched_replies;
 mod forward;
 mod lost_requests;
 mod me_md_eq;
@@ -32,7 +32,8 @@ use crate::stats::MessageCounters;
 use crate::sync::Mutex;
 use crate::topology::Topology;
 use deferred_posts::DeferredPosts;
-use fetched_replies::Fetches;
+pub use deferred_responses::DeferredAck;
+use deferred_responses::DeferredResponses;
 use lnet_log::RateLimitedLog;
 use lost_requests::LostRequests;
 use std::sync::atomic::AtomicUsize;
@@ -59,7 +60,7 @@ pub struct DataPath {
     origins: Origins,
     deferred_posts: DeferredPosts,
     lost_requests: LostRequests,
-    fetches: Fetches,
+    deferred: DeferredResponses,
     /// The number of messages that drivers have lost since the last search, and that may wait at lazy portals.
     lost_deferred: AtomicUsize,
     /// The earliest time of the next such search.
@@ -89,7 +90,7 @@ impl DataPath {
             origins: Origins::default(),
             deferred_posts: DeferredPosts::default(),
             lost_requests: LostRequests::default(),
-            fetches: Fetches::default(),
+            deferred: DeferredResponses::default(),
             lost_deferred: AtomicUsize::new(0),
             next_lost_deferred: Mutex::default(),
             this: Weak::clone(this),

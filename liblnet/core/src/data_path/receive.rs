@@ -430,7 +430,8 @@ impl DataPath {
         Arrival::Wanted(message)
     }
 
-    /// Reports the PUT event, then sends the ACK, if one is requested and the PUT succeeded.
+    /// Reports the PUT event, then sends the ACK, if one is requested and the PUT succeeded: at once, or when a program in another
+    /// process has handled the event.
     fn put_received(
         &self,
         mut message: Pooled<IncomingMessage>,
@@ -439,17 +440,17 @@ impl DataPath {
     ) {
         let Some(Operation { md, event, .. }) = message.operation.take() else { return self.forget(message) };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
+        let client = ack.and_then(|_| md.acknowledging_client()).map(Arc::clone);
         // Counted before the event: if its handler shuts the node down, the ACK is still sent.
-        let asker = ack.and_then(|_| self.count_response(&message));
+        let asker = ack.filter(|_| client.is_none()).and_then(|_| self.count_response(&message));
         self.complete(&md, event, result);
         let pid = self.sender_pid(&md, message.from.is_loopback());
         drop(md);
-        match ack {
-            Some(handle) => {
-                let body = Body::Ack { handle, match_bits: event.match_bits, accepted: event.mlength };
-                self.respond(message, body, pid, asker);
-            }
-            None => self.forget(message),
+        let Some(handle) = ack else { return self.forget(message) };
+        let body = Body::Ack { handle, match_bits: event.match_bits, accepted: event.mlength };
+        match client {
+            None => self.respond(message, body, pid, asker),
+            Some(client) => self.acknowledge_when_handled(message, body, pid, &*client),
         }
     }
 

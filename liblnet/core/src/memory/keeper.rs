@@ -1,6 +1,7 @@
 //! What keeps the memory of an MD valid: the program, the node, or a program in another process.
 
 use super::MdMemory;
+use crate::data_path::DeferredAck;
 use lnet_wire::{Errno, Pid};
 use std::any::Any;
 use std::sync::Arc;
@@ -19,6 +20,17 @@ pub trait ClientMemory: Send + Sync {
     /// Gets the bytes of the program's memory from `offset` on, for the REPLY to a GET. Calls `then` once, on any thread, now or
     /// later: with memory of at least `len` bytes, or with the status with which the GET ends.
     fn fetch(&self, offset: u32, len: u32, then: ThenReply);
+
+    /// Whether the ACK of a PUT leaves only when the program has handled the event of the PUT.
+    fn acknowledges(&self) -> bool {
+        false
+    }
+
+    /// Called after the event of a PUT that wants an ACK, if [`ClientMemory::acknowledges`]. The ACK leaves when `ack` is dropped, now
+    /// or later, on any thread.
+    fn handle_put(&self, ack: DeferredAck) {
+        drop(ack);
+    }
 }
 
 /// What follows the fetch of the bytes for a REPLY. It sends the REPLY, or reports the end of the GET, before it returns, so the

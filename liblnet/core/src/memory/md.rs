@@ -227,6 +227,14 @@ impl Md {
         }
     }
 
+    /// The program in another process which the ACK of a PUT waits for, if there is one.
+    pub(crate) fn acknowledging_client(&self) -> Option<&Arc<dyn ClientMemory>> {
+        match &self.keeper {
+            Keeper::Client(client) if client.acknowledges() => Some(client),
+            Keeper::Client(_) | Keeper::Node(_) | Keeper::Program => None,
+        }
+    }
+
     /// Whether the memory belongs to a program in another process.
     pub(crate) const fn is_of_client(&self) -> bool {
         matches!(self.keeper, Keeper::Client(_))

@@ -1,5 +1,6 @@
 //! A program in another process, whose memory the test fetches.
 
+use lnet_core::DeferredAck;
 use lnet_core::memory::{ClientMemory, RecvBuffer, ReplyMemory, ThenReply};
 use lnet_wire::Pid;
 use std::sync::{Arc, Mutex};
@@ -12,6 +13,8 @@ const PROGRAM: Pid = Pid(777);
 pub struct FakeClient {
     in_place: bool,
     asked: Mutex<Vec<Asked>>,
+    /// `None`: it handles no PUTs.
+    acks: Option<Mutex<Vec<DeferredAck>>>,
 }
 
 /// A fetch that has not ended.
@@ -29,7 +32,17 @@ impl FakeClient {
 
     /// Memory that the MD itself has.
     pub fn in_place() -> Arc<Self> {
-        Arc::new(Self { in_place: true, asked: Mutex::default() })
+        Arc::new(Self { in_place: true, ..Self::default() })
+    }
+
+    /// The same, of a program that handles the events of PUTs before their ACKs leave.
+    pub fn acknowledging() -> Arc<Self> {
+        Arc::new(Self { in_place: true, acks: Some(Mutex::default()), ..Self::default() })
+    }
+
+    /// The ACKs that wait since the last call.
+    pub fn acks(&self) -> Vec<DeferredAck> {
+        self.acks.as_ref().map(|acks| std::mem::take(&mut *acks.lock().unwrap())).unwrap_or_default()
     }
 
     /// The fetches since the last call.
@@ -57,6 +70,14 @@ impl ClientMemory for FakeClient {
 
     fn fetch(&self, offset: u32, len: u32, then: ThenReply) {
         self.asked.lock().unwrap().push(Asked { offset, len, then });
+    }
+
+    fn acknowledges(&self) -> bool {
+        self.acks.is_some()
+    }
+
+    fn handle_put(&self, ack: DeferredAck) {
+        self.acks.as_ref().unwrap().lock().unwrap().push(ack);
     }
 }
 

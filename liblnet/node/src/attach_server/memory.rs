@@ -1,11 +1,12 @@
 //! The memory of a program: what it has registered, and its MDs' pieces of that.
 
+use super::deferred_acks::DeferredAcks;
 use super::operations::number_of_current;
 use super::reports::Reports;
 use lnd_common::sync::lock;
 use lnet_attach::record::{Piece, ProgramMemory, Report};
 use lnet_core::memory::{ClientMemory, MemRange, ReplyMemory, ThenReply};
-use lnet_core::{Errno, MdHandle, MdMemory};
+use lnet_core::{DeferredAck, Errno, MdHandle, MdMemory};
 use lnet_os::shared_memory::{Mapping, SharedMemory};
 use lnet_os::stop_point;
 use lnet_wire::Pid;
@@ -118,11 +119,12 @@ impl Registrations {
         Ok((MdMemory::scattered(&runs).ok_or(Errno::Invalid)?, keepers))
     }
 
-    /// The memory of an MD.
+    /// The memory of an MD, whose ACKs wait in `acks` for the handlers of the program if it has any.
     pub(super) fn memory_of_md(
         &self,
         memory: &ProgramMemory,
         fetches: &Arc<Fetches>,
+        acks: Option<&Arc<DeferredAcks>>,
     ) -> Result<(MdMemory, Arc<MdOfProgram>), Errno> {
         let (resolved, keepers) = match memory {
             ProgramMemory::InPlace(pieces) | ProgramMemory::Copied(pieces) => self.resolve(pieces)?,
@@ -134,6 +136,7 @@ impl Registrations {
             is_in_place: matches!(memory, ProgramMemory::InPlace(_)),
             handle: OnceLock::new(),
             fetches: Arc::clone(fetches),
+            acks: acks.map(Arc::clone),
             _keepers: keepers,
         };
         Ok((resolved, Arc::new(md)))
@@ -159,6 +162,8 @@ pub(super) struct MdOfProgram {
     /// Set before the first message finds the MD.
     pub(super) handle: OnceLock<MdHandle>,
     fetches: Arc<Fetches>,
+    /// Where the ACKs of PUTs wait, if the program has a handler for their events.
+    acks: Option<Arc<DeferredAcks>>,
     _keepers: Vec<Arc<Registered>>,
 }
 
@@ -175,6 +180,16 @@ impl ClientMemory for MdOfProgram {
         match self.handle.get() {
             Some(md) => self.fetches.begin(*md, offset, len, then),
             None => then(Err(Errno::NotFound)),
+        }
+    }
+
+    fn acknowledges(&self) -> bool {
+        self.acks.is_some()
+    }
+
+    fn handle_put(&self, ack: DeferredAck) {
+        if let (Some(md), Some(acks)) = (self.handle.get(), &self.acks) {
+            acks.ask(*md, ack);
         }
     }
 }

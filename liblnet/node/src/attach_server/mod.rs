@@ -7,10 +7,12 @@
 //! - `operations` carries out what it asks for; `objects` has the MEs and MDs that it owns.
 //! - `requests` bounds its PUTs and GETs under way; `waiting_calls` carries out what waits for a peer.
 //! - `pids` has the PIDs of the programs.
+//! - `deferred_acks` has the ACKs that wait for its handlers.
 //! - `memory` is what it has registered; `reports` is what it is told; `rings` has the memory of the rings.
 //! - `status` is what the node shows of it.
 
 mod client;
+mod deferred_acks;
 mod memory;
 mod objects;
 mod operations;

@@ -1,6 +1,7 @@
 //! Carrying out what a program asks for.
 
 use super::Shared;
+use super::deferred_acks::DeferredAcks;
 use super::memory::{Fetches, RegistrationLimits, Registrations};
 use super::objects::Objects;
 use super::reports::Reports;
@@ -47,6 +48,7 @@ pub(super) struct Carrier<'a> {
     pub(super) reports: Arc<Reports>,
     objects: Arc<Objects>,
     fetches: Arc<Fetches>,
+    acks: Arc<DeferredAcks>,
     registrations: Registrations,
     under_way: Arc<RequestsUnderWay>,
     pub(super) held: HeldRequests,
@@ -78,6 +80,7 @@ impl<'a> Carrier<'a> {
         };
         let eq = shared.node.core().data_path().eq_alloc(0, Some(Box::new(handler)))?;
         let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id, pid));
+        let acks = Arc::new(DeferredAcks::new(Arc::clone(&reports), id));
         let (registrations, counts) = (Registrations::default(), Arc::default());
         let held = HeldRequests::new(Arc::clone(&under_way));
         Ok(Self {
@@ -89,6 +92,7 @@ impl<'a> Carrier<'a> {
             reports,
             objects,
             fetches,
+            acks,
             registrations,
             under_way,
             held,
@@ -149,7 +153,7 @@ impl<'a> Carrier<'a> {
         stop_point::reach("node: operation carried out");
         self.counts.note_operation(&result);
         match (number, md, result) {
-            (0, Some(_), Ok(_)) => {}
+            (0, _, Ok(_)) => {}
             (0, Some(md), Err(errno)) => self.reports.push(0, &Report::Refused { md, errno }),
             (_, _, result) => self.reports.push(number, &Report::Done { result }),
         }
@@ -183,9 +187,9 @@ impl<'a> Carrier<'a> {
                 self.attach(number, me, md)?;
                 Answer::Nothing
             }
-            Operation::MdBind { md: Descriptor { spec, memory, unlink, near } } => {
+            Operation::MdBind { md: Descriptor { spec, memory, unlink, near, .. } } => {
                 self.objects.check_room()?;
-                let (memory, client) = self.registrations.memory_of_md(&memory, &self.fetches)?;
+                let (memory, client) = self.registrations.memory_of_md(&memory, &self.fetches, None)?;
                 let memory = match near {
                     Some(near) => memory.with_near(near),
                     None => memory,
@@ -262,6 +266,12 @@ impl<'a> Carrier<'a> {
                 self.objects.released();
                 Answer::Nothing
             }
+            Operation::Handled { request } => {
+                if !self.acks.send(request) {
+                    return Err(Errno::NotFound);
+                }
+                Answer::Nothing
+            }
             Operation::DescribePeer { nid } => Answer::Text(describe_peer(core, nid)),
         })
     }
@@ -281,8 +291,9 @@ impl<'a> Carrier<'a> {
     fn attach(&self, number: u64, me: MeHandle, md: Descriptor) -> Result<(), Errno> {
         self.objects.check_room()?;
         self.objects.check_me(me)?;
-        let Descriptor { spec, memory, unlink, near } = md;
-        let (memory, client) = self.registrations.memory_of_md(&memory, &self.fetches)?;
+        let Descriptor { spec, memory, unlink, near, has_handler } = md;
+        let acks = has_handler.then_some(&self.acks);
+        let (memory, client) = self.registrations.memory_of_md(&memory, &self.fetches, acks)?;
         let memory = match near {
             Some(near) => memory.with_near(near),
             None => memory,
@@ -340,6 +351,7 @@ impl<'a> Carrier<'a> {
         // Its messages would wait for credits until their deadlines.
         data_path.end_given_up();
         self.fetches.end();
+        self.acks.end();
         for portal in self.shared.forget_lazy(None, self.id) {
             _ = data_path.clear_lazy_portal(portal);
         }

@@ -135,5 +135,5 @@ pub fn entry() -> MatchEntry {
 
 pub fn descriptor(options: MdOptions, pieces: Vec<Piece>) -> Descriptor {
     let spec = MdSpec { start: 0, length: 8, threshold: -1, max_size: 0, options, user_ptr: 0, eq: None };
-    Descriptor { spec, memory: ProgramMemory::InPlace(pieces), unlink: false, near: None }
+    Descriptor { spec, memory: ProgramMemory::InPlace(pieces), unlink: false, near: None, has_handler: false }
 }
