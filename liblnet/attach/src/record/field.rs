@@ -3,8 +3,7 @@
 
 use super::{Answer, Malformed, ProgramMemory};
 use lnet_core::{
-    EqHandle, Errno, Event, EventKind, EventParty, InsertPosition, MatchId, MdHandle, MdOptions, MdSpec,
-    MeHandle, Near, Target,
+    EqHandle, Errno, InsertPosition, MatchId, MdHandle, MdOptions, MdSpec, MeHandle, Near, Target,
 };
 use lnet_wire::{Nid, Pid};
 
@@ -21,7 +20,8 @@ pub(crate) trait Field: Sized {
 const WORD: usize = size_of::<u64>();
 
 /// The first words of `from`, which it then begins behind.
-fn words<const N: usize>(from: &mut &[u64]) -> Result<[u64; N], Malformed> {
+#[inline]
+pub(super) fn words<const N: usize>(from: &mut &[u64]) -> Result<[u64; N], Malformed> {
     let (first, rest) = from.split_first_chunk::<N>().ok_or(Malformed::TooShort)?;
     *from = rest;
     Ok(*first)
@@ -84,17 +84,14 @@ stands_for! {
     usize: u64, |its| *its as u64, |number| Self::try_from(number).ok(), "an address";
     Errno: i32, |its| its.number(), Self::from_number, "an error number";
     InsertPosition: u8, |its| *its as u8, |number| POSITIONS.get(usize::from(number)).copied(), "a position";
-    EventKind: u8, |its| *its as u8, |number| KINDS.into_iter().find(|kind| *kind as u8 == number), "a kind of event";
 }
 
 const POSITIONS: [InsertPosition; 3] = [InsertPosition::Before, InsertPosition::After, InsertPosition::Local];
-const KINDS: [EventKind; 6] =
-    [EventKind::Get, EventKind::Put, EventKind::Reply, EventKind::Ack, EventKind::Send, EventKind::Unlink];
 
 /// The bytes of the twenty-byte form of a NID.
 const WIRE20: usize = 20;
 /// The word before the twenty-byte form of a NID that has no form of eight bytes, in which it is none.
-const LONG: u64 = u64::MAX;
+pub(super) const LONG: u64 = u64::MAX;
 
 impl Field for Nid {
     fn put(&self, to: &mut Vec<u64>) {
@@ -102,26 +99,36 @@ impl Field for Nid {
             return short.put(to);
         }
         LONG.put(to);
-        let mut padded = [0; 3 * WORD];
-        padded[..WIRE20].copy_from_slice(&self.to_wire20());
-        padded.as_chunks().0.iter().for_each(|word| u64::from_ne_bytes(*word).put(to));
+        put_long(*self, to);
     }
 
     fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
         let nid = match u64::take(from)? {
-            LONG => {
-                let words = words::<3>(from)?.map(u64::to_ne_bytes);
-                match words.as_flattened().split_first_chunk() {
-                    Some((wire20, [0, 0, 0, 0])) => {
-                        Self::from_wire20(*wire20).filter(|nid| nid.to_u64().is_none())
-                    }
-                    _ => None,
-                }
-            }
+            LONG => return take_long(from),
             short => Self::from_u64(short),
         };
-        nid.ok_or(Malformed::Value("a NID"))
+        nid.ok_or(NO_NID)
     }
+}
+
+/// The error for words that are no NID.
+pub(super) const NO_NID: Malformed = Malformed::Value("a NID");
+
+/// Appends the twenty-byte form of a NID.
+pub(super) fn put_long(nid: Nid, to: &mut Vec<u64>) {
+    let mut padded = [0; 3 * WORD];
+    padded[..WIRE20].copy_from_slice(&nid.to_wire20());
+    padded.as_chunks().0.iter().for_each(|word| u64::from_ne_bytes(*word).put(to));
+}
+
+/// Takes the twenty-byte form of a NID that has no form of eight bytes.
+pub(super) fn take_long(from: &mut &[u64]) -> Result<Nid, Malformed> {
+    let words = words::<3>(from)?.map(u64::to_ne_bytes);
+    let nid = match words.as_flattened().split_first_chunk() {
+        Some((wire20, [0, 0, 0, 0])) => Nid::from_wire20(*wire20).filter(|nid| nid.to_u64().is_none()),
+        _ => None,
+    };
+    nid.ok_or(NO_NID)
 }
 
 impl<T: Field> Field for Option<T> {
@@ -254,54 +261,4 @@ structures! {
     MatchId { nid, pid }
     Target { nid, pid, portal, match_bits, offset }
     MdSpec { start, length, threshold, max_size, options, user_ptr, eq }
-    EventParty { nid, pid }
 }
-
-impl Field for Event {
-    fn put(&self, to: &mut Vec<u64>) {
-        let Self { kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, .. } = self;
-        let Self { md_handle, md, hdr_data, status, unlinked, offset, sequence, .. } = self;
-        kind.put(to);
-        target.put(to);
-        initiator.put(to);
-        source.put(to);
-        sender.put(to);
-        portal.put(to);
-        match_bits.put(to);
-        rlength.put(to);
-        mlength.put(to);
-        md_handle.put(to);
-        md.threshold.put(to);
-        hdr_data.put(to);
-        status.put(to);
-        unlinked.put(to);
-        offset.put(to);
-        sequence.put(to);
-    }
-
-    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
-        // In the order in which they were put.
-        Ok(Self {
-            kind: Field::take(from)?,
-            target: Field::take(from)?,
-            initiator: Field::take(from)?,
-            source: Field::take(from)?,
-            sender: Field::take(from)?,
-            portal: Field::take(from)?,
-            match_bits: Field::take(from)?,
-            rlength: Field::take(from)?,
-            mlength: Field::take(from)?,
-            md_handle: Field::take(from)?,
-            md: MdSpec { threshold: Field::take(from)?, ..UNTOLD },
-            hdr_data: Field::take(from)?,
-            status: Field::take(from)?,
-            unlinked: Field::take(from)?,
-            offset: Field::take(from)?,
-            sequence: Field::take(from)?,
-        })
-    }
-}
-
-/// The MD of an event, of which only the threshold is told: the program has the rest.
-pub(super) const UNTOLD: MdSpec =
-    MdSpec { start: 0, length: 0, threshold: 0, max_size: 0, options: MdOptions(0), user_ptr: 0, eq: None };

@@ -3,6 +3,7 @@
 //! A record's kind is the number of its row, its body a number and the fields of that row in their order. The number is that of an
 //! operation, which its [`Report::Done`] repeats.
 
+mod event;
 pub(crate) mod field;
 #[cfg(test)]
 mod tests;
@@ -320,7 +321,7 @@ messages! {
         }
         /// An event of an MD. Its number is that of the operation whose result follows and from which it comes, or 0.
         2 = Happened {
-            /// The event; of its MD only the threshold is told, and its place in the queue is the program's to fill in.
+            /// The event; of its MD only the threshold is told, and its place in the queue is not.
             event: Event,
         }
         /// A peer wants to GET data of an MD whose memory only the program has: see [`Operation::Fetched`]. The number is as that of an
