@@ -1,7 +1,7 @@
 //! MDs, as the program keeps them: the memory, the queue, and the order of the events.
 
 use super::budget::Budget;
-use super::handled::{Handling, WaitingAck};
+use super::handled::Handling;
 use super::memory::Lease;
 use super::{AttachedNode, Task};
 use crate::record::ProgramMemory;
@@ -64,13 +64,13 @@ impl ProgramMd {
         self.handle.get().copied()
     }
 
-    /// Lets an ACK wait until the events that have come are delivered. Returns it if they are.
-    pub(super) fn add_ack(&self, ack: WaitingAck) -> Option<WaitingAck> {
-        lock(&self.events).handling.add(ack)
+    /// Lets the ACK of a request wait until the events that have come are delivered. `false` if they are.
+    pub(super) fn add_ack(&self, request: u64) -> bool {
+        lock(&self.events).handling.add(request)
     }
 
-    /// The next ACK whose event has been delivered.
-    fn next_ack(&self) -> Option<WaitingAck> {
+    /// The request for the next ACK whose event has been delivered.
+    fn next_ack(&self) -> Option<u64> {
         lock(&self.events).handling.next()
     }
 
@@ -206,8 +206,8 @@ impl AttachedNode {
         let mut next = Some(first);
         while let Some(event) = next {
             self.deliver_one(md, event);
-            while let Some(ack) = md.next_ack() {
-                self.note_handled(ack);
+            while let Some(request) = md.next_ack() {
+                self.note_handled(request);
             }
             next = self.next(md);
         }

@@ -169,7 +169,7 @@ impl AttachedNode {
         match task {
             Task::Deliver(md, event) => self.deliver(&md, event),
             Task::Fetch(fetch) => self.fetch(fetch),
-            Task::NoteHandled(ack) => self.note_handled(ack),
+            Task::NoteHandled(request) => self.note_handled(request),
         }
     }
 

@@ -7,21 +7,13 @@ use lnet_core::MdHandle;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// An ACK that the node sends when the program has handled the event of its PUT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct WaitingAck {
-    /// The number of the operation of this program that the PUT is; 0 for a PUT of another.
-    operation: u64,
-    request: u64,
-}
-
 /// The events of one MD that have come and have been delivered, and the ACKs that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Handling {
     come: u64,
     delivered: u64,
-    /// Each with the number of events that had come before it.
-    waiting: VecDeque<(u64, WaitingAck)>,
+    /// The numbers of the requests for them, each with the number of events that had come before it.
+    waiting: VecDeque<(u64, u64)>,
 }
 
 impl Handling {
@@ -35,45 +27,35 @@ impl Handling {
         self.delivered += 1;
     }
 
-    /// Lets an ACK wait for the events that have come. Returns it if they have been delivered.
-    #[must_use]
-    pub(super) fn add(&mut self, ack: WaitingAck) -> Option<WaitingAck> {
-        if self.delivered >= self.come {
-            return Some(ack);
+    /// Lets the ACK of a request wait for the events that have come. `false` if they have been delivered.
+    pub(super) fn add(&mut self, request: u64) -> bool {
+        let waits = self.delivered < self.come;
+        if waits {
+            self.waiting.push_back((self.come, request));
         }
-        self.waiting.push_back((self.come, ack));
-        None
+        waits
     }
 
     /// Takes the next ACK whose events have been delivered.
-    pub(super) fn next(&mut self) -> Option<WaitingAck> {
+    pub(super) fn next(&mut self) -> Option<u64> {
         let delivered = self.delivered;
-        self.waiting.pop_front_if(|(after, _)| *after <= delivered).map(|(_, ack)| ack)
+        self.waiting.pop_front_if(|(after, _)| *after <= delivered).map(|(_, request)| request)
     }
 }
 
 impl AttachedNode {
-    /// Lets the node send an ACK when the last event of the MD has been delivered.
+    /// Lets the node send an ACK when the last event of the MD has been delivered. `operation` is that during which it has come, or 0.
     pub(super) fn acknowledge_when_handled(&self, operation: u64, request: u64, md: MdHandle) {
         let md = lock(&self.mds).get(&md).map(Arc::clone);
-        let ack = WaitingAck { operation, request };
-        let handled = match md {
-            Some(md) => md.add_ack(ack),
-            None => Some(ack),
-        };
-        if let Some(ack) = handled {
-            self.add_task(operation, Task::NoteHandled(ack));
+        if !md.is_some_and(|md| md.add_ack(request)) {
+            self.add_task(operation, Task::NoteHandled(request));
         }
     }
 
-    /// Tells the node that an event has been handled. That of a PUT to itself has the ACK's event when this returns.
-    pub(super) fn note_handled(&self, WaitingAck { operation, request }: WaitingAck) {
-        let handled = Operation::Handled { request };
+    /// Tells the node that an event has been handled.
+    pub(super) fn note_handled(&self, request: u64) {
         // Without an attachment nobody waits for an ACK.
-        _ = match operation {
-            0 => self.send(0, &handled),
-            _ => self.call(&handled).map(|_| ()),
-        };
+        _ = self.send(0, &Operation::Handled { request });
     }
 }
 
@@ -81,23 +63,19 @@ impl AttachedNode {
 mod tests {
     use super::*;
 
-    const fn ack(request: u64) -> WaitingAck {
-        WaitingAck { operation: 0, request }
-    }
-
     #[test]
     fn an_ack_waits_for_the_events_that_have_come_and_for_no_later_ones() {
         let mut handling = Handling::default();
-        assert_eq!(handling.add(ack(1)), Some(ack(1)), "nothing has come");
+        assert!(!handling.add(1), "nothing has come");
         handling.note_event();
-        assert_eq!(handling.add(ack(2)), None);
+        assert!(handling.add(2));
         handling.note_event();
-        assert_eq!(handling.add(ack(3)), None);
+        assert!(handling.add(3));
         assert_eq!(handling.next(), None);
         handling.note_delivery();
-        assert_eq!([handling.next(), handling.next()], [Some(ack(2)), None]);
+        assert_eq!([handling.next(), handling.next()], [Some(2), None]);
         handling.note_delivery();
-        assert_eq!([handling.next(), handling.next()], [Some(ack(3)), None]);
-        assert_eq!(handling.add(ack(4)), Some(ack(4)), "all have been delivered");
+        assert_eq!([handling.next(), handling.next()], [Some(3), None]);
+        assert!(!handling.add(4), "all have been delivered");
     }
 }

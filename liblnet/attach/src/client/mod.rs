@@ -23,7 +23,6 @@ pub use start::{AttachError, ClientConfig};
 
 use descriptor::ProgramMd;
 use foldhash::{HashMap, HashSet};
-use handled::WaitingAck;
 use link::{Call, Sender};
 use lnd_common::deliverers::Deliverers;
 use lnd_common::driver_threads::Threads;
@@ -90,8 +89,8 @@ enum Task {
     /// An event for a handler.
     Deliver(Arc<ProgramMd>, Event),
     Fetch(Fetch),
-    /// Tells the node that the event of a PUT has been handled.
-    NoteHandled(WaitingAck),
+    /// Tells the node that the event of a PUT has been handled: the number of the request for its ACK.
+    NoteHandled(u64),
 }
 
 /// The reading side of the reports.

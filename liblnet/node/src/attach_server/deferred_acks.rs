@@ -1,6 +1,6 @@
 //! The ACKs of PUTs that wait until the program's handler has run.
 
-use super::operations::number_of_current;
+use super::operations::{is_in_request_of, number_of_current};
 use super::reports::Reports;
 use lnd_common::sync::lock;
 use lnet_attach::record::Report;
@@ -32,8 +32,12 @@ impl DeferredAcks {
         Self { reports, client, state: Mutex::new(Some(State::default())) }
     }
 
-    /// Asks the program to say when it has handled the last event of `md`, on which `ack` waits.
+    /// Asks the program to say when it has handled the last event of `md`, on which `ack` waits. The ACK of a PUT to itself leaves at once:
+    /// the handler runs before the call returns.
     pub(super) fn ask(&self, md: MdHandle, ack: DeferredAck) {
+        if is_in_request_of(self.client) {
+            return drop(ack);
+        }
         match self.add(ack) {
             Ok(request) => {
                 let current = number_of_current(self.client);

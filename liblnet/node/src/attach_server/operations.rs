@@ -21,13 +21,28 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 thread_local! {
-    /// The program whose operation this thread carries out, with the operation's number.
-    static CURRENT: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
+    /// The operation that this thread carries out.
+    static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
+}
+
+/// An operation of a program.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    /// The number of the program.
+    client: u64,
+    number: u64,
+    /// Whether it is a PUT or GET.
+    is_request: bool,
 }
 
 /// The number of the operation that the thread carries out for this program, of which an event comes; 0 for none.
 pub(super) fn number_of_current(client: u64) -> u64 {
-    CURRENT.get().filter(|(its, _)| *its == client).map_or(0, |(_, number)| number)
+    CURRENT.get().filter(|current| current.client == client).map_or(0, |current| current.number)
+}
+
+/// Whether the thread carries out a PUT or GET of this program.
+pub(super) fn is_in_request_of(client: u64) -> bool {
+    CURRENT.get().is_some_and(|current| current.client == client && current.is_request)
 }
 
 /// Checks that a portal is not the node's own, where it is pinged and pushed to: [`Errno::NotPermitted`].
@@ -143,11 +158,11 @@ impl<'a> Carrier<'a> {
 
     fn carry_out(&mut self, number: u64, operation: Operation) {
         stop_point::reach("node: operation read");
-        CURRENT.set(Some((self.id, number)));
         let md = match operation {
             Operation::Put { md, .. } | Operation::Get { md, .. } => Some(md),
             _ => None,
         };
+        CURRENT.set(Some(Current { client: self.id, number, is_request: md.is_some() }));
         let result = self.outcome(number, operation);
         CURRENT.set(None);
         stop_point::reach("node: operation carried out");
