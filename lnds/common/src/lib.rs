@@ -10,7 +10,8 @@
 //!   and detects duplicates with [`dedup::DedupTable`].
 //!
 //! A driver whose threads run event handlers, which may block them, needs [`driver_threads::Threads`] and a
-//! [`handler_watch`]; [`deliverers::Deliverers`] as well, if any of several threads may run them, one at a time.
+//! [`handler_watch`]. If any of several threads may run them, one at a time, it implements [`outputs::PassOutputs`], which has both; if
+//! its state is behind one lock as well, [`engine_ni::EngineNi`].
 //!
 //! What runs drivers, such as a node, waits for events by [`event_wait`].
 //!
@@ -25,10 +26,12 @@ pub mod connect_schedule;
 pub mod dedup;
 pub mod deliverers;
 pub mod driver_threads;
+pub mod engine_ni;
 pub mod event_wait;
 pub mod handler_watch;
 pub mod ip_interfaces;
 pub mod message_id;
+pub mod outputs;
 pub mod pending_acks;
 pub mod permit;
 pub mod sync;

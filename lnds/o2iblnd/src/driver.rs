@@ -5,11 +5,10 @@ use crate::decide::admit::LocalNi;
 use crate::decide::stamp::stamp_at;
 use crate::device::{OpenError, OpenOptions};
 use crate::engine::Engine;
-use crate::ni::{NiHandle, NodeSide, O2ibNi, turn_for_all, wait_for_any};
+use crate::ni::{NiHandle, NodeSide, O2ibNi};
 use crate::tunables::TUNABLES;
+use lnd_common::engine_ni::NiList;
 use lnd_common::ip_interfaces;
-use lnd_common::sync::{lock, try_lock};
-use lnet_core::event::in_handler;
 use lnet_core::lnd::{
     Driver, DriverConfig, DriverContext, FoundInterface, InterfaceEvents, LndNi, Progress, StartError,
     Upcalls,
@@ -19,7 +18,7 @@ use lnet_core::{Clock, Errno, NiTunables, start_error};
 use lnet_settings::Row;
 use lnet_wire::{NetId, NetType, Nid};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The driver of one node. It has a thread for each interface.
@@ -27,9 +26,7 @@ struct O2iblnd {
     config: O2iblndConfig,
     events: Arc<dyn InterfaceEvents>,
     clock: Arc<dyn Clock>,
-    nis: Mutex<Vec<Weak<O2ibNi>>>,
-    /// The lock of the application thread that looks at the devices: one at a time.
-    app_poller: Mutex<()>,
+    nis: NiList<O2ibNi>,
 }
 
 impl DriverConfig for O2iblndConfig {
@@ -41,8 +38,7 @@ impl DriverConfig for O2iblndConfig {
             config: self.clone(),
             events: node.events,
             clock: node.clock,
-            nis: Mutex::default(),
-            app_poller: Mutex::default(),
+            nis: NiList::default(),
         })
     }
 }
@@ -106,38 +102,18 @@ impl Driver for O2iblnd {
         let fixed_timeout = (!self.config.timeout.is_zero()).then_some(self.config.timeout);
         let o2ib_ni = O2ibNi::new(ni, self.node_side(upcalls), engine, device, fixed_timeout)
             .map_err(|errno| start_error!(errno, "{nid}: not started ({})", errno.text()))?;
-        let mut nis = lock(&self.nis);
-        nis.retain(|ni| ni.strong_count() > 0);
-        nis.push(Arc::downgrade(&o2ib_ni));
+        self.nis.add(&o2ib_ni);
         Ok(Arc::new(NiHandle::new(o2ib_ni, config.numbers(depth))))
     }
 
     fn progress(&self, timeout: Duration) -> Progress {
-        let Some(_polling) = try_lock(&self.app_poller) else { return Progress::NotOffered };
-        if in_handler() || self.ni(0).is_none() {
-            return Progress::NotOffered;
-        }
-        let all = || (0..).map_while(|at| self.ni(at));
-        if turn_for_all(all()) {
-            return Progress::Worked;
-        }
-        if timeout.is_zero() {
-            return Progress::Idle;
-        }
-        let nis: Vec<Arc<O2ibNi>> = all().collect();
-        if wait_for_any(&nis, timeout) { Progress::Worked } else { Progress::Idle }
+        self.nis.progress(timeout)
     }
 }
 
 impl O2iblnd {
     fn node_side(&self, upcalls: Arc<dyn Upcalls>) -> NodeSide {
         NodeSide { upcalls, events: Arc::clone(&self.events), clock: Arc::clone(&self.clock) }
-    }
-
-    /// The interface at a place of the list, which is not locked afterwards.
-    fn ni(&self, at: usize) -> Option<Arc<O2ibNi>> {
-        let nis = lock(&self.nis);
-        nis.iter().filter_map(Weak::upgrade).nth(at)
     }
 
     fn timeout(&self, upcalls: &dyn Upcalls) -> Duration {

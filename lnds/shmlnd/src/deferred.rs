@@ -4,6 +4,7 @@ use crate::assembly::Whole;
 use crate::ni::ShmNi;
 use crate::pipes::Taken;
 use lnd_common::deliverers::Role;
+use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::lock;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lolnd::copy;
@@ -80,7 +81,7 @@ impl DeferredRx for Deferred {
         if self.decide(action)
             && let Some(ni) = self.ni.upgrade()
         {
-            ni.deliver(Role::Application);
+            ni.pass_outputs(Role::Application);
         }
     }
 }

@@ -4,10 +4,9 @@ use crate::config::{ShmlndConfig, TUNABLES};
 use crate::engine::{Engine, Local};
 use crate::host::{MAX_INTERFACES, Place, socket_name};
 use crate::ni::{Command, ShmNi};
-use crate::threads::{turn_for_all, wait_for_any};
-use lnd_common::deliverers::Role;
-use lnd_common::sync::{lock, try_lock};
-use lnet_core::event::in_handler;
+use lnd_common::engine_ni::{EngineNi, NiList};
+use lnd_common::outputs::PassOutputs;
+use lnd_common::sync::lock;
 use lnet_core::lnd::{
     Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, Progress, SendOutcome, StartError,
     Upcalls,
@@ -22,19 +21,16 @@ use lnet_wire::{NetId, NetType, Nid};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The driver of one node. It has a thread for each interface.
 struct Shmlnd {
     config: ShmlndConfig,
     clock: Arc<dyn Clock>,
-    nis: Mutex<Vec<Weak<ShmNi>>>,
+    nis: NiList<ShmNi>,
     /// The names of interfaces that were found and have not started.
     reserved: Mutex<HashMap<Nid, (u32, OwnedFd)>>,
-    /// The lock of the application thread that looks at the rings: one at a time.
-    app_poller: Mutex<()>,
 }
 
 impl DriverConfig for ShmlndConfig {
@@ -45,9 +41,8 @@ impl DriverConfig for ShmlndConfig {
         Arc::new(Shmlnd {
             config: self.clone(),
             clock: node.clock,
-            nis: Mutex::default(),
+            nis: NiList::default(),
             reserved: Mutex::default(),
-            app_poller: Mutex::default(),
         })
     }
 }
@@ -123,38 +118,16 @@ impl Driver for Shmlnd {
         };
         let shm_ni = make()
             .map_err(|error: io::Error| start_error!(Errno::from(&error), "{nid}: not started ({error})"))?;
-        let mut nis = lock(&self.nis);
-        nis.retain(|ni| ni.strong_count() > 0);
-        nis.push(Arc::downgrade(&shm_ni));
+        self.nis.add(&shm_ni);
         Ok(Arc::new(NiHandle(shm_ni)))
     }
 
     fn progress(&self, timeout: Duration) -> Progress {
-        let Some(_polling) = try_lock(&self.app_poller) else { return Progress::NotOffered };
-        if in_handler() || self.ni(0).is_none() {
-            return Progress::NotOffered;
-        }
-        let all = || (0..).map_while(|at| self.ni(at));
-        if turn_for_all(all()) {
-            return Progress::Worked;
-        }
-        if timeout.is_zero() {
-            return Progress::Idle;
-        }
-        let nis: Vec<Arc<ShmNi>> = all().collect();
-        if wait_for_any(&nis, timeout) { Progress::Worked } else { Progress::Idle }
+        self.nis.progress(timeout)
     }
 
     fn shutdown(&self) {
         lock(&self.reserved).clear();
-    }
-}
-
-impl Shmlnd {
-    /// The interface at a place of the list, which is not locked afterwards.
-    fn ni(&self, at: usize) -> Option<Arc<ShmNi>> {
-        let nis = lock(&self.nis);
-        nis.iter().filter_map(Weak::upgrade).nth(at)
     }
 }
 
@@ -163,8 +136,8 @@ struct NiHandle(Arc<ShmNi>);
 
 impl LndNi for NiHandle {
     fn open(&self) {
-        let opened = lock(&self.0.state).engine.as_ref().map_or(Ok(()), Engine::open);
-        if let Err(error) = opened.and_then(|()| self.0.start()) {
+        let opened = self.0.shared().lock().engine.as_ref().map_or(Ok(()), Engine::open);
+        if let Err(error) = opened.and_then(|()| self.0.start_threads()) {
             lnet_log::write_line!(
                 LogClass::ThreadFailed,
                 "NI {}: its thread cannot start ({error}); no message arrives",
@@ -174,14 +147,10 @@ impl LndNi for NiHandle {
     }
 
     fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
-        if let Err(Command::Send(message)) = self.0.push(Command::Send(message)) {
-            return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
+        match self.0.submit(Command::Send(message)) {
+            Err(Command::Send(message)) => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
+            _ => SendOutcome::Pending,
         }
-        self.0.step();
-        if self.0.has_outputs() {
-            self.0.wake();
-        }
-        SendOutcome::Pending
     }
 
     fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
@@ -189,21 +158,11 @@ impl LndNi for NiHandle {
     }
 
     fn incarnation(&self, peer: Nid) -> Option<u64> {
-        lock(&self.0.state).engine.as_ref()?.incarnation(peer)
+        self.0.shared().lock().engine.as_ref()?.incarnation(peer)
     }
 
     fn shutdown(&self) {
-        let ni = &self.0;
-        ni.is_ending.store(true, Ordering::SeqCst);
-        ni.wake();
-        // An event handler may end the interface. The thread that waits for all handlers does not wait for that one.
-        let role = ni.deliverers.leave(std::thread::current().id());
-        if role == Some(Role::Owner) {
-            ni.end();
-        }
-        ni.threads.join();
-        // Without a thread nobody has done it.
-        ni.end();
+        self.0.shut_down();
     }
 }
 

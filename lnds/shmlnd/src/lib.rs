@@ -3,7 +3,7 @@
 //! - `host` has who can reach whom: nets, addresses, names.
 //! - `hello`, `assembly` are the bytes that two nodes exchange, with no I/O.
 //! - `pipes` are the two directions of a connection, `engine` an interface with its peers and connections.
-//! - `ni` is an interface as its threads (`threads`) and the core use it, `deferred` a message that waits for a buffer.
+//! - `ni` is an interface as its threads ([`lnd_common::engine_ni`]) and the core use it, `deferred` a message that waits for a buffer.
 //! - `driver` is the driver as the core sees it.
 //!
 //! A message is copied into a ring by its sender, out of it by its receiver, and from there to the memory that it is for: only messages that
@@ -22,6 +22,5 @@ mod hello;
 mod host;
 mod ni;
 mod pipes;
-mod threads;
 
 pub use config::ShmlndConfig;

@@ -1,31 +1,24 @@
-//! An interface: the engine behind a lock, the commands on their way in, and what the core is to be told on its way out.
-//!
-//! As in the driver of InfiniBand no thread waits for the engine: who has something for it puts that in the inbox, and works off the inbox
-//! if nobody else does. The outputs are passed to the core by one thread at a time, in order and without a lock: an event handler of the
-//! program may send, and may be slow.
+//! An interface: the engine with what it is to do, and what the core is to be told. `lnd_common::engine_ni` has its threads.
 
 use crate::deferred::Deferred;
 use crate::engine::{ConnId, Ended, Engine, Output};
 use crate::pipes::Message;
-use lnd_common::deliverers::{DelivererId, Deliverers, Role};
-use lnd_common::driver_threads::Threads;
-use lnd_common::handler_watch::{Served, WatchSignal};
-use lnd_common::sync::{lock, try_lock};
-use lnet_core::event::HandlerState;
+use lnd_common::engine_ni::{EngineNi, Look, NiShared, Turn};
+use lnd_common::outputs::PassOutputs;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Clock, Errno, Provenance};
+use lnet_core::{Cause, Clock, Errno, Provenance, Time};
 use lnet_log::{LogClass, RateLimitedLog};
-use lnet_os::descriptor::new_eventfd;
 use lnet_wire::Nid;
 use lolnd::copy;
 use std::cell::OnceCell;
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+/// The time between two looks at what is late.
+const TICK: Duration = Duration::from_secs(1);
 /// The messages that are read from a connection in one turn.
 const MESSAGES_PER_TURN: usize = 16;
 /// The outputs from which on nothing more is read.
@@ -45,55 +38,18 @@ pub(crate) enum Upcall {
     Resumed(Arc<Deferred>, RxAction),
 }
 
-/// Where a turn looks for what peers have done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// Nowhere: the rings are for others.
-    Nowhere,
-    /// At the rings, which takes no system call.
-    AtRings,
-    /// At rings and sockets.
-    Everywhere,
-}
-
-pub(crate) struct State {
-    /// `None` when the interface has ended.
-    pub(crate) engine: Option<Engine>,
-    /// Whether peers were asked to wake this node, since the last look at the sockets.
-    pub(crate) is_armed: bool,
-    /// Whether the owner sleeps until a socket has something, or is about to.
-    pub(crate) owner_sleeps: bool,
-}
-
 /// One interface.
 pub(crate) struct ShmNi {
     pub(crate) nid: Nid,
-    pub(crate) me: Weak<Self>,
+    me: Weak<Self>,
     /// The core's NI. Weak, because that keeps this one alive.
     lnet_ni: Weak<Ni>,
-    pub(crate) upcalls: Arc<dyn Upcalls>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) state: Mutex<State>,
-    /// `None` when the interface has ended.
-    pub(crate) inbox: Mutex<Option<Vec<Command>>>,
-    /// `None` when the interface has ended.
-    pub(crate) outputs: Mutex<Option<VecDeque<Upcall>>>,
-    /// The threads that pass outputs.
-    pub(crate) deliverers: Deliverers,
-    pub(crate) wake: OwnedFd,
+    upcalls: Arc<dyn Upcalls>,
+    clock: Arc<dyn Clock>,
+    shared: NiShared<Self>,
     /// The set of the engine's sockets.
-    pub(crate) epoll: Arc<OwnedFd>,
-    pub(crate) log: RateLimitedLog,
-    pub(crate) is_ending: AtomicBool,
-    pub(crate) has_ended: AtomicBool,
-    /// The number of the owner; a thread with another number has been replaced.
-    pub(crate) owner: AtomicU64,
-    /// The number of turns of application threads.
-    pub(crate) app_turns: AtomicU64,
-    /// Whether an application's thread waits for peers.
-    pub(crate) app_waits: AtomicBool,
-    pub(crate) threads: Threads,
-    pub(crate) watch: WatchSignal,
+    epoll: Arc<OwnedFd>,
+    log: RateLimitedLog,
 }
 
 impl ShmNi {
@@ -104,83 +60,45 @@ impl ShmNi {
         engine: Engine,
         epoll: Arc<OwnedFd>,
     ) -> io::Result<Arc<Self>> {
-        let wake = new_eventfd()?;
+        let shared = NiShared::new(Some(engine))?;
         Ok(Arc::new_cyclic(|me| Self {
             nid: ni.nid(),
             me: Weak::clone(me),
             lnet_ni: Arc::downgrade(ni),
             upcalls,
             clock,
-            state: Mutex::new(State { engine: Some(engine), is_armed: false, owner_sleeps: false }),
-            inbox: Mutex::new(Some(Vec::new())),
-            outputs: Mutex::new(Some(VecDeque::new())),
-            deliverers: Deliverers::default(),
-            wake,
+            shared,
             epoll,
             log: RateLimitedLog::new(),
-            is_ending: AtomicBool::new(false),
-            has_ended: AtomicBool::new(false),
-            owner: AtomicU64::new(0),
-            app_turns: AtomicU64::new(0),
-            app_waits: AtomicBool::new(false),
-            threads: Threads::default(),
-            watch: WatchSignal::default(),
         }))
     }
+}
 
-    /// Wakes the owner.
-    pub(crate) fn wake(&self) {
-        // A full counter has woken it.
-        _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+impl EngineNi for ShmNi {
+    /// `None` when the interface has ended.
+    type Engine = Option<Engine>;
+    type Command = Command;
+    type Output = Upcall;
+    const OWNER: &'static str = "lnet_shm_sd_";
+    const WATCH: &'static str = "lnet_shm_watch";
+    const FULL_LOOK_INTERVAL: u64 = 16;
+
+    fn shared(&self) -> &NiShared<Self> {
+        &self.shared
     }
 
-    /// Puts a command in the inbox; gives it back if the interface has ended.
-    pub(crate) fn push(&self, command: Command) -> Result<(), Command> {
-        match &mut *lock(&self.inbox) {
-            Some(inbox) => inbox.push(command),
-            None => return Err(command),
-        }
-        Ok(())
+    fn now(&self) -> Time {
+        self.clock.now()
     }
 
-    /// Puts a command in the inbox, for the owner. An interface that has ended needs none.
-    pub(crate) fn tell(&self, command: Command) {
-        _ = self.push(command);
-        self.wake();
+    fn descriptors(&self) -> &[OwnedFd] {
+        std::slice::from_ref(&*self.epoll)
     }
 
-    pub(crate) fn has_commands(&self) -> bool {
-        lock(&self.inbox).as_ref().is_some_and(|inbox| !inbox.is_empty())
-    }
-
-    pub(crate) fn has_outputs(&self) -> bool {
-        lock(&self.outputs).as_ref().is_some_and(|outputs| !outputs.is_empty())
-    }
-
-    /// Whether as many outputs wait as may.
-    pub(crate) fn is_full(&self) -> bool {
-        lock(&self.outputs).as_ref().is_some_and(|outputs| outputs.len() >= MAX_OUTPUTS)
-    }
-
-    /// Works off the inbox, unless another thread has the engine, which does it then.
-    pub(crate) fn step(&self) {
-        loop {
-            let Some(mut state) = try_lock(&self.state) else { return self.wake() };
-            self.step_with(&mut state, Look::Nowhere);
-            drop(state);
-            // Whoever put something in the inbox since then found the engine locked.
-            if !self.has_commands() {
-                return;
-            }
-        }
-    }
-
-    /// Works off the inbox, and what peers have done. Returns whether there was anything.
-    pub(crate) fn step_with(&self, state: &mut State, look: Look) -> bool {
-        let now = self.clock.now();
-        let State { engine: Some(engine), is_armed, owner_sleeps } = state else { return false };
-        let commands = lock(&self.inbox).as_mut().map(std::mem::take).unwrap_or_default();
-        let mut worked = !commands.is_empty();
+    fn turn(&self, engine: &mut Option<Engine>, commands: Vec<Command>, look: Look) -> Turn {
+        let now = self.now();
+        let mut turn = Turn::default();
+        let Some(engine) = engine else { return turn };
         for command in commands {
             match command {
                 Command::Send(message) => engine.send(message, now),
@@ -193,86 +111,80 @@ impl ShmNi {
             }
         }
         if look == Look::Everywhere {
-            // The owner would not see what has been taken here, and a peer wakes a node once.
-            if engine.poll(now) && std::mem::replace(owner_sleeps, false) {
-                self.wake();
-            }
-            *is_armed = false;
+            turn.took_events = engine.poll(now);
         }
         if look != Look::Nowhere {
             let limit = if self.is_full() { 0 } else { MESSAGES_PER_TURN };
-            worked |= engine.work(limit, now);
+            turn.worked = engine.work(limit, now);
         }
-        if engine.take_untimed() {
-            self.wake();
-        }
+        turn.needs_tick = engine.take_untimed();
         let new = engine.take_outputs();
-        worked |= !new.is_empty();
-        if let Some(outputs) = &mut *lock(&self.outputs) {
-            outputs.extend(new.into_iter().map(Upcall::Output));
-        }
-        worked
+        turn.worked |= !new.is_empty();
+        self.shared.outputs.extend(new.into_iter().map(Upcall::Output));
+        turn
     }
 
-    /// Whether there is nothing to do until a socket has something, so that the calling thread may sleep.
-    pub(crate) fn has_nothing_new(&self, role: Role) -> bool {
-        if self.has_commands() {
-            return false;
+    /// Asks the peers to wake this node.
+    fn arm(&self, engine: &mut Option<Engine>) -> bool {
+        engine.as_mut().is_none_or(Engine::arm)
+    }
+
+    fn disarm(&self, engine: &mut Option<Engine>) {
+        engine.iter().for_each(Engine::disarm);
+    }
+
+    fn is_full(&self) -> bool {
+        self.shared.outputs.len() >= MAX_OUTPUTS
+    }
+
+    fn tick(&self, now: Time) -> Option<Duration> {
+        self.log.poll(now);
+        let mut state = self.shared.lock();
+        let is_active = state.engine.as_mut()?.tick(self.upcalls.lnd_timeout(), now);
+        self.step_with(&mut state, Look::Nowhere);
+        is_active.then_some(TICK)
+    }
+
+    fn end(&self) {
+        let mut state = self.shared.lock();
+        self.step_with(&mut state, Look::Nowhere);
+        let Some(left) = self.shared.close_inbox() else { return };
+        // The name is free for another interface.
+        let Some(mut engine) = state.engine.take() else { return };
+        engine.end_all(None, &Ended::Shutdown, self.now());
+        self.shared.outputs.extend(engine.take_outputs().into_iter().map(Upcall::Output));
+        drop(engine);
+        drop(state);
+        // What was read from a ring is delivered: its sender takes it for sent.
+        self.pass_last_outputs();
+        for upcall in self.shared.outputs.close() {
+            if let Upcall::Resumed(deferred, action) = upcall {
+                deferred.carry_out(&*self.upcalls, action);
+            }
         }
-        let mut state = lock(&self.state);
-        state.is_armed = true;
-        let may_sleep = state.engine.as_mut().is_none_or(Engine::arm);
-        state.owner_sleeps |= may_sleep && role == Role::Owner;
-        may_sleep
+        for command in left {
+            if let Command::Send(message) = command {
+                self.upcalls.finalize(message, Err(Errno::Shutdown.into()));
+            }
+        }
+        self.shared.note_end();
+    }
+
+    fn pass(&self, upcall: Upcall) {
+        match upcall {
+            Upcall::Output(output) => self.pass_output(output),
+            Upcall::Resumed(deferred, action) => {
+                deferred.carry_out(&*self.upcalls, action);
+                // The connection may be read on.
+                self.shared.wake();
+            }
+        }
     }
 }
 
 /// Passing the outputs to the core.
 impl ShmNi {
-    /// Passes the outputs to the core, unless a thread does. Event handlers of the program run here.
-    pub(crate) fn deliver(&self, role: Role) {
-        while self.has_outputs() {
-            let Some(deliverer) = self.deliverers.begin(role) else { return };
-            self.watch.note_serving();
-            if !self.deliver_all(deliverer) {
-                return;
-            }
-        }
-    }
-
-    /// Passes the outputs to the core, after all threads that do, unless that is this one: an event handler ends the interface.
-    pub(crate) fn deliver_last(&self) {
-        let deliverer = self.deliverers.begin_after_others(Role::Owner);
-        self.deliver_all(deliverer);
-    }
-
-    /// Passes the outputs to the core, as this deliverer. Returns whether it still was the current one at the end.
-    fn deliver_all(&self, deliverer: DelivererId) -> bool {
-        loop {
-            // Its own statement: the lock is not held while the output is passed.
-            let next = lock(&self.outputs).as_mut().and_then(VecDeque::pop_front);
-            match next {
-                Some(Upcall::Output(output)) => self.pass(output),
-                Some(Upcall::Resumed(deferred, action)) => {
-                    deferred.carry_out(&*self.upcalls, action);
-                    // The connection may be read on.
-                    self.wake();
-                }
-                None => {
-                    self.step();
-                    if !self.has_outputs() {
-                        break;
-                    }
-                }
-            }
-            if !self.deliverers.is_current(deliverer) {
-                break;
-            }
-        }
-        self.deliverers.end(deliverer)
-    }
-
-    fn pass(&self, output: Output) {
+    fn pass_output(&self, output: Output) {
         match output {
             Output::Finalize(message, result) => self.upcalls.finalize(message, result),
             Output::Connected { conn, peer, incarnation } => {
@@ -313,7 +225,7 @@ impl ShmNi {
                 }
             }
             Output::Refused { reason } => self.log.write(
-                self.clock.now(),
+                self.now(),
                 LogClass::InboundRejected,
                 self.nid,
                 format_args!("{}: connection from a process of this host rejected ({reason})", self.nid),
@@ -327,43 +239,17 @@ impl ShmNi {
             Ended::Stalled => LogClass::ConnectionStalled,
             _ => return log::debug!("{peer}: connection closed ({reason})"),
         };
-        self.log.write(self.clock.now(), class, peer, format_args!("{peer}: connection closed ({reason})"));
+        self.log.write(self.now(), class, peer, format_args!("{peer}: connection closed ({reason})"));
     }
 
     /// Takes the core's decision on a deferred message. Returns it to the core if the interface has ended.
     pub(crate) fn resume(&self, deferred: Arc<Deferred>, action: RxAction) {
-        let left = match &mut *lock(&self.outputs) {
-            Some(outputs) => {
-                outputs.push_back(Upcall::Resumed(deferred, action));
-                self.wake();
-                None
+        match self.shared.outputs.push(Upcall::Resumed(deferred, action)) {
+            Ok(()) => self.shared.wake(),
+            Err(Upcall::Resumed(_, RxAction::Deliver(arriving))) => {
+                self.upcalls.received(arriving, Err(Errno::Shutdown));
             }
-            None => Some(action),
-        };
-        if let Some(RxAction::Deliver(arriving)) = left {
-            self.upcalls.received(arriving, Err(Errno::Shutdown));
+            Err(_) => {}
         }
-    }
-}
-
-impl Served for ShmNi {
-    fn is_stopped(&self) -> bool {
-        self.has_ended.load(Ordering::SeqCst)
-    }
-
-    fn is_served(&self) -> bool {
-        self.deliverers.is_served()
-    }
-
-    fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
-        self.deliverers.servers()
-    }
-
-    fn app_poller_is_kept(&self) {
-        self.deliverers.replace(Role::Application);
-    }
-
-    fn relieve(&self) {
-        self.wake();
     }
 }

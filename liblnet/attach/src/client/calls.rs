@@ -3,6 +3,7 @@
 use super::AttachedNode;
 use super::descriptor::{NewMd, ProgramMd};
 use crate::record::{Answer, ClaimedBits, Descriptor, MatchEntry, Operation};
+use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::lock;
 use lnet_core::event::{EventHandler, EventQueue, in_handler};
 use lnet_core::topology::Distance;

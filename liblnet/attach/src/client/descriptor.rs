@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use super::handled::Handling;
 use super::memory::Lease;
-use super::{AttachedNode, Task};
+use super::{AttachedNode, PendingTask, Task};
 use crate::record::ProgramMemory;
 use lnd_common::sync::lock;
 use lnet_core::event::{DeliveryOrder, EventQueue, in_handler};
@@ -166,8 +166,8 @@ impl AttachedNode {
             unlinked: false,
             ..Event::unlink(handle, md.spec)
         };
-        let task = self.happened(md, event).map(|(md, first)| Task::Deliver(md, first));
-        lock(&self.tasks).extend(task);
+        let task = self.happened(md, event).map(|(md, first)| PendingTask(Task::Deliver(md, first)));
+        self.tasks.extend(task);
     }
 
     /// The MD with this handle: [`Errno::NotFound`] if the program has none, or if it has had its last event; [`Errno::NetworkDown`] if the

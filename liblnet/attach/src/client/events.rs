@@ -1,11 +1,12 @@
 //! The threads that read the reports, and that run the handlers of the program.
 
-use super::{AttachedNode, Reports, Task};
-use lnd_common::deliverers::{DelivererId, Role};
+use super::{AttachedNode, PendingTask, Reports, Task};
+use lnd_common::deliverers::Role;
+use lnd_common::driver_threads::Threads;
 use lnd_common::event_wait;
-use lnd_common::handler_watch::{self, Served};
+use lnd_common::outputs::{OutputQueue, PassOutputs};
 use lnd_common::sync::{lock, try_lock};
-use lnet_core::event::{EventQueue, HandlerState, in_handler};
+use lnet_core::event::{EventQueue, in_handler};
 use lnet_core::lnd::Progress;
 use lnet_core::{EqHandle, Errno, Polled};
 use lnet_os::descriptor::{new_epoll, wake};
@@ -19,9 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The first letters of the names of the threads that read the reports.
-const OWNER: &str = "lnet_program_";
-
 /// The events of the set that the owner waits for.
 const WAKE_UP: u64 = 0;
 const NODE_GONE: u64 = 1;
@@ -31,27 +29,22 @@ thread_local! {
     static OWNED: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
-impl AttachedNode {
-    /// Starts the thread that reads the reports when nobody else does, and the one that replaces it when a handler keeps it.
-    pub(super) fn start_threads(self: &Arc<Self>) -> io::Result<()> {
-        let watched = Arc::clone(self);
-        self.threads.start("lnet_prog_watch".to_owned(), move || {
-            let all = [Arc::clone(&watched)];
-            handler_watch::run(&watched.watch, &all, |node| node.replace_owner());
-        })?;
-        let owner = Arc::clone(self);
-        self.threads.start_owner(OWNER, move || owner.run())
+/// A task is what a report leaves to do. The owner reads the reports when nobody else does.
+impl PassOutputs for AttachedNode {
+    type Output = PendingTask;
+    const OWNER: &'static str = "lnet_program_";
+    const WATCH: &'static str = "lnet_prog_watch";
+
+    fn outputs(&self) -> &OutputQueue<PendingTask> {
+        &self.tasks
     }
 
-    fn replace_owner(&self) {
-        self.deliverers.replace(Role::Owner);
-        if let Some(node) = self.me.upgrade() {
-            self.threads.replace_owner(OWNER, move || node.run());
-        }
+    fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     /// Makes the calling thread the owner, until another becomes it or the attachment ends.
-    fn run(&self) {
+    fn run_owner(&self) {
         let number = self.owner.fetch_add(1, Ordering::SeqCst) + 1;
         OWNED.set((std::ptr::from_ref(self).addr(), number));
         while self.is_owner() && !self.has_ended.load(Ordering::SeqCst) {
@@ -60,7 +53,7 @@ impl AttachedNode {
             self.read(&mut reports);
             let is_armed = self.arm(&mut reports);
             drop(reports);
-            self.do_tasks(Role::Owner);
+            self.pass_outputs(Role::Owner);
             if is_armed && !self.wait(None) {
                 self.end();
             }
@@ -71,6 +64,20 @@ impl AttachedNode {
         }
     }
 
+    fn wake_owner(&self) {
+        wake(&self.wake_program);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst)
+    }
+
+    fn pass(&self, PendingTask(task): PendingTask) {
+        self.carry_out(task);
+    }
+}
+
+impl AttachedNode {
     /// Whether the calling thread is the owner.
     pub(super) fn is_owner(&self) -> bool {
         OWNED.get() == (std::ptr::from_ref(self).addr(), self.owner.load(Ordering::SeqCst))
@@ -117,51 +124,16 @@ impl AttachedNode {
         if !self.is_ending.load(Ordering::SeqCst) {
             for md in self.take_mds() {
                 let lost = Self::lost(&md).and_then(|event| self.happened(md, event));
-                lock(&self.tasks).extend(lost.map(|(md, first)| Task::Deliver(md, first)));
+                self.tasks.extend(lost.map(|(md, first)| PendingTask(Task::Deliver(md, first))));
             }
         }
         if self.is_ending.load(Ordering::SeqCst) {
             // The MDs end without events.
-            lock(&self.tasks).clear();
+            self.tasks.clear();
         }
         self.end_queues();
-        self.do_tasks(Role::Owner);
-        self.watch.wake();
-    }
-
-    pub(super) fn end_queues(&self) {
-        lock(&self.queues).values().for_each(|queue| queue.end(Errno::NetworkDown));
-    }
-
-    pub(super) fn has_tasks(&self) -> bool {
-        !lock(&self.tasks).is_empty()
-    }
-
-    /// Does what reports have left to do, unless a thread does. Handlers of the program run here.
-    fn do_tasks(&self, role: Role) {
-        while self.has_tasks() {
-            let Some(deliverer) = self.deliverers.begin(role) else { return };
-            self.watch.note_serving();
-            let was_current = self.do_all(deliverer);
-            if !self.deliverers.end(deliverer) || !was_current {
-                return;
-            }
-        }
-    }
-
-    /// Does what there is to do. Returns whether the calling thread still is the deliverer.
-    fn do_all(&self, deliverer: DelivererId) -> bool {
-        loop {
-            // Its own statement: the lock is not held meanwhile.
-            let task = lock(&self.tasks).pop_front();
-            match task {
-                Some(task) => self.carry_out(task),
-                None => return true,
-            }
-            if !self.deliverers.is_current(deliverer) {
-                return false;
-            }
-        }
+        self.pass_outputs(Role::Owner);
+        self.tasks.watch.wake();
     }
 
     /// Does a task. Handlers of the program may run here.
@@ -171,6 +143,10 @@ impl AttachedNode {
             Task::Fetch(fetch) => self.fetch(fetch),
             Task::NoteHandled(request) => self.note_handled(request),
         }
+    }
+
+    pub(super) fn end_queues(&self) {
+        lock(&self.queues).values().for_each(|queue| queue.end(Errno::NetworkDown));
     }
 
     /// Waits for an event on any of `eqs`: `LNetEQPoll`, as a node of this process does it.
@@ -230,7 +206,7 @@ impl AttachedNode {
             // The thread may sleep elsewhere from now on.
             false => self.leave(reports),
         }
-        self.do_tasks(Role::Application);
+        self.pass_outputs(Role::Application);
         if worked { Progress::Worked } else { Progress::Idle }
     }
 
@@ -256,33 +232,6 @@ impl AttachedNode {
 
     /// Waits until handlers have returned, unless the calling thread is in one.
     pub(super) fn wait_for_handlers(&self) {
-        self.deliverers.wait_for_others(std::thread::current().id());
-    }
-
-    /// Wakes the thread that reads when nobody else does.
-    pub(super) fn wake_owner(&self) {
-        wake(&self.wake_program);
-    }
-}
-
-impl Served for AttachedNode {
-    fn is_stopped(&self) -> bool {
-        self.has_ended.load(Ordering::SeqCst)
-    }
-
-    fn is_served(&self) -> bool {
-        self.deliverers.is_served()
-    }
-
-    fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
-        self.deliverers.servers()
-    }
-
-    fn app_poller_is_kept(&self) {
-        self.deliverers.replace(Role::Application);
-    }
-
-    fn relieve(&self) {
-        self.wake_owner();
+        self.tasks.deliverers.wait_for_others(std::thread::current().id());
     }
 }

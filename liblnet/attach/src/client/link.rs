@@ -2,9 +2,10 @@
 
 use super::descriptor::ProgramMd;
 use super::memory::Fetch;
-use super::{AttachedNode, Reports, Task};
+use super::{AttachedNode, PendingTask, Reports, Task};
 use crate::hello::{self, ToNode};
 use crate::record::{Answer, Message, Operation, Report};
+use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::{lock, try_lock};
 use lnet_core::{Errno, Event, EventKind};
 use lnet_os::descriptor::wake;
@@ -249,7 +250,7 @@ impl AttachedNode {
         }
         drop(reports);
         // The handlers are for another thread: the calling one may hold locks that they take.
-        if self.has_tasks() {
+        if !self.tasks.is_empty() {
             wake(&self.wake_program);
         }
     }
@@ -351,7 +352,7 @@ impl AttachedNode {
         let call = if number == 0 { None } else { lock(&self.calls).get(&number).map(Arc::clone) };
         match call {
             Some(call) => lock(&call.tasks).push(task),
-            None => lock(&self.tasks).push_back(task),
+            None => self.tasks.extend([PendingTask(task)]),
         }
     }
 

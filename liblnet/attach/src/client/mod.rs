@@ -24,26 +24,23 @@ pub use start::{AttachError, ClientConfig};
 use descriptor::ProgramMd;
 use foldhash::{HashMap, HashSet};
 use link::{Call, Sender};
-use lnd_common::deliverers::Deliverers;
 use lnd_common::driver_threads::Threads;
 use lnd_common::event_wait::Spin;
-use lnd_common::handler_watch::WatchSignal;
+use lnd_common::outputs::OutputQueue;
 use lnet_core::event::EventQueue;
 use lnet_core::{EqHandle, Event, MdHandle};
 use lnet_os::shared_memory::SharedMemory;
 use lnet_ring::Consumer;
 use lnet_wire::{Nid, Pid};
 use memory::{Fetch, Lease, Memory};
-use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 /// A node of another process that this program is attached to, until [`AttachedNode::shutdown`]. Any thread may call its methods.
 #[derive(Debug)]
 pub struct AttachedNode {
-    me: Weak<Self>,
     /// The name of the node.
     name: String,
     /// The program's PID on the node.
@@ -66,10 +63,8 @@ pub struct AttachedNode {
     /// Data that the node has of the program for REPLYs, by the number of the request for them.
     lent: Mutex<HashMap<u64, Lease>>,
     /// What no thread does yet.
-    tasks: Mutex<VecDeque<Task>>,
-    deliverers: Deliverers,
+    tasks: OutputQueue<PendingTask>,
     threads: Threads,
-    watch: WatchSignal,
     spin: Spin,
     /// The NIDs that a PUT or GET has left for, and none has failed since; for each those that it has left from.
     reached: Mutex<HashMap<Nid, HashSet<Nid>>>,
@@ -92,6 +87,10 @@ enum Task {
     /// Tells the node that the event of a PUT has been handled: the number of the request for its ACK.
     NoteHandled(u64),
 }
+
+/// A task of an attached program that no thread does yet.
+#[derive(Debug)]
+pub struct PendingTask(Task);
 
 /// The reading side of the reports.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use super::{AttachedNode, Reports, link};
 use crate::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
 use lnd_common::event_wait::Spin;
+use lnd_common::outputs::{OutputQueue, PassOutputs};
 use lnet_os::shared_memory::SharedMemory;
 use lnet_ring::{Consumer, Producer};
 use lnet_wire::{Errno, Pid};
-use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -83,8 +83,7 @@ impl AttachedNode {
         let consumer = consumer.map_err(|corrupt| rings(&corrupt))?;
         let waited_for = Self::set_to_wait_for(&wake_program, &stream)?;
         let reader_waits_for = Self::set_of_reader(&wake_reader)?;
-        let node = Arc::new_cyclic(|me| Self {
-            me: me.clone(),
+        let node = Arc::new(Self {
             name,
             pid,
             stream,
@@ -101,10 +100,8 @@ impl AttachedNode {
             queues: Mutex::default(),
             memory: Arc::default(),
             lent: Mutex::default(),
-            tasks: Mutex::new(VecDeque::new()),
-            deliverers: Default::default(),
+            tasks: OutputQueue::default(),
             threads: Default::default(),
-            watch: Default::default(),
             spin: Spin::new(config.spin),
             reached: Mutex::default(),
             unsent: AtomicU32::new(0),

@@ -1,10 +1,11 @@
 //! An interface as the core sees it.
 
-use super::{Command, Look, Message, O2ibNi};
+use super::{Command, Message, O2ibNi};
 use crate::config::conns;
 use crate::conn::RxId;
 use lnd_common::deliverers::Role;
-use lnd_common::sync::lock;
+use lnd_common::engine_ni::{EngineNi, Look};
+use lnd_common::outputs::PassOutputs;
 use lnet_core::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
 use lnet_core::{Cause, Errno};
 use lnet_log::LogClass;
@@ -26,7 +27,7 @@ impl NiHandle {
 
 impl LndNi for NiHandle {
     fn open(&self) {
-        if let Err(error) = self.ni.start() {
+        if let Err(error) = self.ni.start_threads() {
             lnet_log::write_line!(
                 LogClass::ThreadFailed,
                 "NI {}: its thread cannot start ({error}); no message arrives",
@@ -36,14 +37,10 @@ impl LndNi for NiHandle {
     }
 
     fn send(&self, message: Message) -> SendOutcome {
-        if let Err(Command::Send(message)) = self.ni.push(Command::Send(message)) {
-            return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
+        match self.ni.submit(Command::Send(message)) {
+            Err(Command::Send(message)) => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
+            _ => SendOutcome::Pending,
         }
-        self.ni.step();
-        if self.ni.has_outputs() {
-            self.ni.wake();
-        }
-        SendOutcome::Pending
     }
 
     fn conns_per_peer(&self) -> Option<u16> {
@@ -57,30 +54,19 @@ impl LndNi for NiHandle {
     fn set_conns_per_peer(&self, connections: u16) {
         let connections = conns(connections.into());
         self.ni.conns_per_peer.store(connections, Ordering::Relaxed);
-        _ = self.ni.push(Command::ConnsPerPeer(connections));
-        self.ni.wake();
+        self.ni.tell(Command::ConnsPerPeer(connections));
     }
 
     fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
-        _ = self.ni.push(Command::Abort(peer, cause));
-        self.ni.wake();
+        self.ni.tell(Command::Abort(peer, cause));
     }
 
     fn incarnation(&self, peer: Nid) -> Option<u64> {
-        lock(&self.ni.state).engine.incarnation(peer)
+        self.ni.shared.lock().engine.engine.incarnation(peer)
     }
 
     fn shutdown(&self) {
-        self.ni.is_ending.store(true, Ordering::SeqCst);
-        self.ni.wake();
-        // An event handler may end the interface. The thread that waits for all handlers does not wait for that one.
-        let role = self.ni.deliverers.leave(std::thread::current().id());
-        if role == Some(Role::Owner) {
-            self.ni.end();
-        }
-        self.ni.threads.join();
-        // Without a thread nobody has done it.
-        self.ni.end();
+        self.ni.shut_down();
     }
 }
 
@@ -95,19 +81,19 @@ impl DeferredRx for Deferred {
         let Some(ni) = self.ni.upgrade() else { return };
         ni.decide(self.rx, action);
         // No event handler runs on this thread.
-        ni.wake();
+        ni.shared.wake();
     }
 
     fn is_lost(&self) -> bool {
-        self.ni.upgrade().is_none_or(|ni| lock(&ni.state).engine.is_lost(self.rx))
+        self.ni.upgrade().is_none_or(|ni| ni.shared.lock().engine.engine.is_lost(self.rx))
     }
 
     fn resume_here(&self, action: RxAction) {
         let Some(ni) = self.ni.upgrade() else { return };
         ni.decide(self.rx, action);
-        let mut state = lock(&ni.state);
+        let mut state = ni.shared.lock();
         ni.step_with(&mut state, Look::Nowhere);
         drop(state);
-        ni.deliver(Role::Application);
+        ni.pass_outputs(Role::Application);
     }
 }

@@ -1,44 +1,34 @@
-//! An interface: the engine and the device behind a lock, the messages of the core on their way in, and what the core is to be told
-//! on its way out.
-//!
-//! No thread ever waits for the engine. A thread that has something for it puts that in the inbox, and works off the inbox if nobody else
-//! does; so does whoever has just finished. The same holds for the outputs, which one thread at a time passes to the core, in order, with
-//! no lock of the engine: an event handler of the program may send, and may be slow.
-//!
-//! The interface's own thread (`thread`) looks for what the device has done, unless an application's thread does that while it waits for
-//! an event (`application`).
+//! An interface: the engine and the device, with what they are to do and what the core is to be told. `lnd_common::engine_ni` has its
+//! threads.
 
-mod application;
-mod deliver;
+mod end;
 mod handle;
-mod thread;
+mod outputs;
 
-pub(crate) use application::{turn_for_all, wait_for_any};
 pub(crate) use handle::NiHandle;
 
 use crate::conn::{Decision, Output, RxId};
 use crate::device::{ConnId, Device, Event};
 use crate::engine::Engine;
-use lnd_common::deliverers::Deliverers;
-use lnd_common::driver_threads::Threads;
-use lnd_common::handler_watch::WatchSignal;
-use lnd_common::sync::{lock, try_lock};
+use lnd_common::engine_ni::{EngineNi, Look, NiShared, Turn};
 use lnet_core::lnd::{InterfaceEvents, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{ArrivingMessage, Cause, Clock, Errno, OutgoingMessage, Pooled};
+use lnet_core::{ArrivingMessage, Cause, Clock, Errno, OutgoingMessage, Pooled, Time};
 use lnet_log::RateLimitedLog;
-use lnet_os::descriptor::new_eventfd;
 use lnet_wire::Nid;
-use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::AtomicU16;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
+
+/// The time between two looks at what is late, and the same while something is posted.
+const TICK: Duration = Duration::from_secs(1);
+const BUSY_TICK: Duration = Duration::from_millis(200);
 
 type Message = Pooled<OutgoingMessage>;
 
 /// What the engine is to do.
-enum Command {
+pub(crate) enum Command {
     Send(Message),
     Decided(RxId, Decision<ArrivingMessage>),
     Reported(ConnId, Nid),
@@ -47,24 +37,11 @@ enum Command {
 }
 
 /// The engine with its device.
-struct State {
+pub(crate) struct DeviceEngine {
     engine: Engine<Message, ArrivingMessage>,
     /// `None` when the interface has ended.
     device: Option<Box<dyn Device>>,
     events: Vec<Event>,
-    /// Whether the device was asked to make its descriptors readable, since [`Look::Everywhere`].
-    is_armed: bool,
-}
-
-/// Where a turn looks for what the device has done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
-    /// Nowhere: the device is for others.
-    Nowhere,
-    /// At the work of connections, which takes no system call.
-    AtWork,
-    /// At everything.
-    Everywhere,
 }
 
 /// What an interface has of its node.
@@ -82,27 +59,11 @@ pub(crate) struct O2ibNi {
     lnet_ni: Weak<Ni>,
     node: NodeSide,
     fixed_timeout: Option<Duration>,
-    state: Mutex<State>,
-    /// `None` when the interface has ended.
-    inbox: Mutex<Option<Vec<Command>>>,
-    outputs: Mutex<VecDeque<Output<Message, ArrivingMessage>>>,
-    /// The threads that pass outputs.
-    deliverers: Deliverers,
-    wake: OwnedFd,
+    shared: NiShared<Self>,
     /// The descriptors of the device.
     descriptors: Vec<OwnedFd>,
     log: RateLimitedLog,
-    is_ending: AtomicBool,
-    has_ended: AtomicBool,
     conns_per_peer: AtomicU16,
-    /// The number of the owner; a thread with another number has been replaced.
-    owner: AtomicU64,
-    /// The number of turns of application threads.
-    app_turns: AtomicU64,
-    /// Whether an application's thread waits for the device.
-    app_waits: AtomicBool,
-    threads: Threads,
-    watch: WatchSignal,
 }
 
 impl O2ibNi {
@@ -114,73 +75,48 @@ impl O2ibNi {
         fixed_timeout: Option<Duration>,
     ) -> Result<Arc<Self>, Errno> {
         let conns_per_peer = AtomicU16::new(engine.conns_per_peer());
-        let wake = new_eventfd().map_err(|error| Errno::from(&error))?;
         let descriptors = device.descriptors()?;
+        let engine = DeviceEngine { engine, device: Some(device), events: Vec::new() };
+        let shared = NiShared::new(engine).map_err(|error| Errno::from(&error))?;
         Ok(Arc::new_cyclic(|me| Self {
             nid: ni.nid(),
             me: Weak::clone(me),
             lnet_ni: Arc::downgrade(ni),
             node,
             fixed_timeout,
-            state: Mutex::new(State { engine, device: Some(device), events: Vec::new(), is_armed: false }),
-            inbox: Mutex::new(Some(Vec::new())),
-            outputs: Mutex::default(),
-            deliverers: Deliverers::default(),
-            wake,
+            shared,
             descriptors,
             log: RateLimitedLog::new(),
-            is_ending: AtomicBool::new(false),
-            has_ended: AtomicBool::new(false),
             conns_per_peer,
-            owner: AtomicU64::new(0),
-            app_turns: AtomicU64::new(0),
-            app_waits: AtomicBool::new(false),
-            threads: Threads::default(),
-            watch: WatchSignal::default(),
         }))
     }
+}
 
-    /// Gives the engine something to do; returns it if the interface has ended.
-    fn push(&self, command: Command) -> Result<(), Command> {
-        match &mut *lock(&self.inbox) {
-            Some(inbox) => {
-                inbox.push(command);
-                Ok(())
-            }
-            None => Err(command),
-        }
+impl EngineNi for O2ibNi {
+    type Engine = DeviceEngine;
+    type Command = Command;
+    type Output = Output<Message, ArrivingMessage>;
+    const OWNER: &'static str = "lnet_o2ib_sd_";
+    const WATCH: &'static str = "lnet_o2ib_watch";
+    const FULL_LOOK_INTERVAL: u64 = 8;
+
+    fn shared(&self) -> &NiShared<Self> {
+        &self.shared
     }
 
-    fn has_commands(&self) -> bool {
-        lock(&self.inbox).as_ref().is_some_and(|inbox| !inbox.is_empty())
+    fn now(&self) -> Time {
+        self.node.clock.now()
     }
 
-    /// Wakes the interface's thread.
-    fn wake(&self) {
-        // A counter that is full wakes as well.
-        _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    fn descriptors(&self) -> &[OwnedFd] {
+        &self.descriptors
     }
 
-    /// Works off the inbox. If another thread has the engine, which may not look at the inbox again, the interface's thread does it.
-    fn step(&self) {
-        loop {
-            let Some(mut state) = try_lock(&self.state) else { return self.wake() };
-            self.step_with(&mut state, Look::Nowhere);
-            drop(state);
-            // Whoever put something in the inbox since then found the engine locked.
-            if !self.has_commands() {
-                return;
-            }
-        }
-    }
-
-    /// Works off the inbox and what the device has done. Returns whether there was anything.
-    fn step_with(&self, state: &mut State, look: Look) -> bool {
-        let now = self.node.clock.now();
-        let State { engine, device: Some(device), events, is_armed } = state else { return false };
+    fn turn(&self, engine: &mut DeviceEngine, commands: Vec<Command>, look: Look) -> Turn {
+        let now = self.now();
+        let mut turn = Turn::default();
+        let DeviceEngine { engine, device: Some(device), events } = engine else { return turn };
         let device = &mut **device;
-        let commands = lock(&self.inbox).as_mut().map(std::mem::take).unwrap_or_default();
-        let mut worked = !commands.is_empty();
         for command in commands {
             match command {
                 Command::Send(message) => engine.send(message, device, now),
@@ -199,30 +135,39 @@ impl O2ibNi {
         match look {
             Look::Nowhere => {}
             Look::AtWork => device.poll_work(events),
-            Look::Everywhere => {
-                device.poll(events);
-                *is_armed = false;
-            }
+            Look::Everywhere => device.poll(events),
         }
         if look != Look::Nowhere {
-            worked |= !events.is_empty();
+            turn.worked = !events.is_empty();
             for event in events.drain(..) {
                 engine.event(event, device, now);
             }
             engine.sweep(device);
         }
-        let mut outputs = lock(&self.outputs);
-        outputs.extend(engine.take_outputs());
-        worked
+        self.shared.outputs.extend(engine.take_outputs());
+        turn
     }
 
-    /// Whether there is nothing to do until a descriptor is readable.
-    fn has_nothing_new(&self) -> bool {
-        if self.has_commands() {
-            return false;
-        }
-        let mut state = lock(&self.state);
-        state.is_armed = true;
-        !state.device.as_mut().is_some_and(|device| device.arm())
+    fn arm(&self, engine: &mut DeviceEngine) -> bool {
+        !engine.device.as_mut().is_some_and(|device| device.arm())
+    }
+
+    fn tick(&self, now: Time) -> Option<Duration> {
+        self.log.poll(now);
+        let mut state = self.shared.lock();
+        let DeviceEngine { engine, device: Some(device), .. } = &mut state.engine else { return None };
+        engine.set_timeout(self.fixed_timeout.unwrap_or_else(|| self.node.upcalls.lnd_timeout()));
+        let is_active = engine.tick(&mut **device, now);
+        self.shared.outputs.extend(engine.take_outputs());
+        is_active.then_some(if engine.has_posted() { BUSY_TICK } else { TICK })
+    }
+
+    fn end(&self) {
+        self.drain();
+        self.shut_down_device();
+    }
+
+    fn pass(&self, output: Output<Message, ArrivingMessage>) {
+        self.pass_output(output);
     }
 }
