@@ -306,12 +306,13 @@ pub trait Device: Send {
     /// Ends a registration. No work that uses it is posted.
     fn deregister(&mut self, registration: Registration);
 
-    /// Appends what has happened to `events`, without waiting.
-    fn poll(&mut self, events: &mut Vec<Event>);
+    /// Appends what has happened to `events`, without waiting. Returns whether anything was taken that may have made a descriptor readable:
+    /// a thread that waits for one has to look as well then.
+    fn poll(&mut self, events: &mut Vec<Event>) -> bool;
 
     /// Appends what has become of the work of connections that are not armed, as [`Device::poll`] does, but without a system call.
     fn poll_work(&mut self, events: &mut Vec<Event>) {
-        self.poll(events);
+        _ = self.poll(events);
     }
 
     /// Asks for the descriptors to become readable with the next event; `true` if something may have happened since the last poll.

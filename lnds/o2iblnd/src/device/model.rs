@@ -516,11 +516,11 @@ impl Device for ModelDevice {
         }
     }
 
-    fn poll(&mut self, events: &mut Vec<Event>) {
+    fn poll(&mut self, events: &mut Vec<Event>) -> bool {
         let net = &mut *lock(&self.net.0);
-        let Some(port) = net.ports.get_mut(&self.address) else { return };
+        let Some(port) = net.ports.get_mut(&self.address) else { return false };
         // The counter is empty if nothing has been written.
-        _ = rustix::io::read(&port.wake, &mut [0; 8]);
+        let took_events = rustix::io::read(&port.wake, &mut [0; 8]).is_ok();
         for event in port.events.drain(..) {
             net.counts.completions += u64::from(matches!(event, Event::Received { .. } | Event::Sent { .. }));
             match &event {
@@ -538,6 +538,7 @@ impl Device for ModelDevice {
             }
             events.push(event);
         }
+        took_events
     }
 
     fn arm(&mut self) -> bool {

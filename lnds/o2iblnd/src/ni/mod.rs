@@ -135,7 +135,7 @@ impl EngineNi for O2ibNi {
         match look {
             Look::Nowhere => {}
             Look::AtWork => device.poll_work(events),
-            Look::Everywhere => device.poll(events),
+            Look::Everywhere => turn.took_events = device.poll(events),
         }
         if look != Look::Nowhere {
             turn.worked = !events.is_empty();

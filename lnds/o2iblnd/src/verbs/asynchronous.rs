@@ -46,13 +46,15 @@ impl AsyncEvents {
     }
 
     /// Appends what has happened to the port.
-    pub(super) fn take(&self, events: &mut Vec<Event>) {
+    pub(super) fn take(&self, events: &mut Vec<Event>) -> bool {
+        let mut took_events = false;
         loop {
             let mut event = ibv_async_event { port_num: 0, event_type: 0 };
             // SAFETY: the device is open, and its descriptor does not block; the call fills the event.
             if unsafe { (self.functions.ibv_get_async_event)(self.context, &mut event) } != 0 {
-                return;
+                return took_events;
             }
+            took_events = true;
             // The number is an int in a union with pointers.
             let concerns_port = event.port_num as u32 == u32::from(self.port);
             let state = match event.event_type {

@@ -182,16 +182,18 @@ impl VerbsDevice {
         self.conns.get(&conn).ok_or(Errno::NotConnected)?.id.connect(retries, &private_data)
     }
 
-    /// Notes the connections that have completions.
-    fn take_completion_events(&mut self) {
+    /// Notes the connections that have completions. Returns whether there was a notification.
+    fn take_completion_events(&mut self) -> bool {
+        let mut took_events = false;
         loop {
             let (mut cq, mut number): (*mut ibv_cq, _) = (null_mut(), null_mut());
             // SAFETY: the channel lives as long as this value, and its descriptor does not block.
             let result =
                 unsafe { (self.functions.ibv_get_cq_event)(self.protection.channel, &mut cq, &mut number) };
             if result != 0 {
-                return;
+                return took_events;
             }
+            took_events = true;
             let conn = ConnId(number as usize as u32);
             if let Some(queues) = self.conns.get_mut(&conn).and_then(|its| its.queues.as_mut()) {
                 queues.unacknowledged += 1;
@@ -294,22 +296,24 @@ impl Device for VerbsDevice {
         self.protection.deregister(registration);
     }
 
-    fn poll(&mut self, events: &mut Vec<Event>) {
+    fn poll(&mut self, events: &mut Vec<Event>) -> bool {
         events.append(&mut self.found);
+        let mut took_events = false;
         // Events of the connection manager are taken first and passed on last, but for new connections: what a peer has sent before
         // it disconnects is received.
         let mut later = Vec::new();
         while let Some(event) = self.channel.next() {
+            took_events = true;
             match self.manage(event) {
                 Some(event @ (Event::Request { .. } | Event::Established { .. })) => events.push(event),
                 Some(event) => later.push(event),
                 None => {}
             }
         }
-        self.take_completion_events();
+        took_events |= self.take_completion_events();
         self.poll_completions(events);
         events.append(&mut later);
-        self.asynchronous.take(events);
+        took_events | self.asynchronous.take(events)
     }
 
     fn poll_work(&mut self, events: &mut Vec<Event>) {

@@ -74,6 +74,16 @@ impl Host {
         core.data_path().md_attach(me, spec, memory.of_md(), true, &mut |_| ()).unwrap();
     }
 
+    /// Offers memory to PUTs or GETs with these match bits. The events go to the queue that is returned.
+    pub(crate) fn offer_to_poll(&self, match_bits: u64, memory: &Memory, options: MdOptions) -> EqHandle {
+        let path = self.node.core().data_path();
+        let eq = path.eq_alloc(8, None).unwrap();
+        let me = path.me_attach(PORTAL, MatchId::ANY, match_bits, 0, true, InsertPosition::After).unwrap();
+        let spec = MdSpec { eq: Some(eq), ..self.spec(memory, options, 1) };
+        path.md_attach(me, spec, memory.of_md(), true, &mut |_| ()).unwrap();
+        eq
+    }
+
     pub(crate) fn put(&self, to: &Self, match_bits: u64, memory: &Memory) {
         let core = self.node.core();
         let md = core.data_path().md_bind(self.spec(memory, MdOptions(0), 2), memory.of_md(), true).unwrap();
