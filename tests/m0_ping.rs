@@ -2,6 +2,9 @@
 //! Acceptance cases 32 to 34 of Motr's network layer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "support/m0net_program.rs"]
+#[allow(unreachable_pub)]
+mod m0net_program;
 #[path = "support/placement.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod placement;
@@ -10,10 +13,8 @@ mod placement;
 mod programs;
 
 use placement::{NodeOfProgram, Placement, Site};
-use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 /// The program, built, with its own port on the loopback.
@@ -25,36 +26,8 @@ struct Ping {
 impl Ping {
     /// Builds the program. `name` is the test's name, which has its own directory.
     fn build_or_skip(name: &str) -> Option<Self> {
-        if Command::new("gcc").arg("--version").output().is_err() {
-            test_support::skip("no gcc");
-            return None;
-        }
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("m0_ping").join(name);
-        fs::create_dir_all(&directory).unwrap();
-        for library in ["liblnet.so", "libm0net.so"] {
-            let built = env::current_exe().unwrap().with_file_name(library);
-            for link in [library.to_owned(), format!("{library}.1")].map(|link| directory.join(link)) {
-                let _ = fs::remove_file(&link);
-                std::os::unix::fs::symlink(&built, link).unwrap();
-            }
-        }
-        let program = directory.join("m0_ping");
-        let sources = ["m0_ping.c", "m0_ping_server.c", "m0_ping_client.c"];
-        let built = Command::new("gcc")
-            .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
-            .args(
-                ["include", "consumers/motr-net/include"]
-                    .map(|path| format!("-I{}", root().join(path).display())),
-            )
-            .args(sources.map(|source| root().join("examples").join(source)))
-            .arg("-o")
-            .arg(&program)
-            .arg(format!("-L{}", directory.display()))
-            .args(["-lm0net", "-llnet"])
-            .arg(format!("-Wl,-rpath,{}", directory.display()))
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let sources = ["examples/m0_ping.c", "examples/m0_ping_server.c", "examples/m0_ping_client.c"];
+        let program = m0net_program::build_or_skip(name, &["-O2"], &sources)?;
         Some(Self { program, site: Site::new() })
     }
 
@@ -209,8 +182,4 @@ fn what_cannot_be_done_is_said() {
     let node = NodeOfProgram::Of(ping.site.daemon("shared", "tcp(127.0.9.1)"));
     let _server = ping.serve(&node, "server");
     ping.fails(&node, "server", "transfer machine: Address already in use");
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

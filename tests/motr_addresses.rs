@@ -2,6 +2,9 @@
 //! Acceptance cases 10, 30 and 31 of Motr's network layer; the records that no program may send are in `liblnet/node/tests/attach_hostile.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "support/m0net_program.rs"]
+#[allow(unreachable_pub)]
+mod m0net_program;
 #[path = "support/placement.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod placement;
@@ -10,11 +13,9 @@ mod placement;
 mod programs;
 
 use placement::{Daemon, NodeOfProgram, Site};
-use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 const ADDRESS: &str = "127.0.10.1@tcp:12345:30:";
 
@@ -27,36 +28,8 @@ struct Rig {
 
 impl Rig {
     fn build_or_skip(name: &str) -> Option<Self> {
-        if Command::new("gcc").arg("--version").output().is_err() {
-            test_support::skip("no gcc");
-            return None;
-        }
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("motr_addresses").join(name);
-        fs::create_dir_all(&directory).unwrap();
-        for library in ["liblnet.so", "libm0net.so"] {
-            let built = env::current_exe().unwrap().with_file_name(library);
-            for link in [library.to_owned(), format!("{library}.1")].map(|link| directory.join(link)) {
-                let _ = fs::remove_file(&link);
-                std::os::unix::fs::symlink(&built, link).unwrap();
-            }
-        }
-        let program = directory.join("m0net_addresses");
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let built = Command::new("gcc")
-            .args(["-std=gnu11", "-g", "-pthread", "-Wall", "-Wextra", "-Werror"])
-            .args(
-                ["include", "consumers/motr-net/include"]
-                    .map(|path| format!("-I{}", root.join(path).display())),
-            )
-            .arg(root.join("c-tests/m0net_addresses.c"))
-            .arg("-o")
-            .arg(&program)
-            .arg(format!("-L{}", directory.display()))
-            .args(["-lm0net", "-llnet"])
-            .arg(format!("-Wl,-rpath,{}", directory.display()))
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let program =
+            m0net_program::build_or_skip(name, &["-g", "-pthread"], &["c-tests/m0net_addresses.c"])?;
         let site = Site::new();
         let daemon: Daemon = site.daemon("motr", "tcp(127.0.10.1)");
         Some(Self { program, node: NodeOfProgram::Of(daemon), site })

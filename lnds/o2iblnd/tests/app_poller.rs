@@ -132,19 +132,19 @@ impl Device for OneShotDevice {
 #[test]
 fn messages_arrive_after_an_application_thread_has_taken_events_and_stopped_waiting() {
     let net = ModelNet::default();
-    let a = Host::new(&net, &[1], |_| ());
+    let a = Host::new(&net, 1, |_| ());
     let devices =
         OneShot { net: net.clone(), is_armed: AtomicBool::new(false), notified: new_eventfd().unwrap() };
     let devices = Arc::new(devices);
-    let b = Host::new(&net, &[2], |config| config.devices = Arc::new(OneShotDevices(Arc::clone(&devices))));
+    let b = Host::new(&net, 2, |config| config.devices = Arc::new(OneShotDevices(Arc::clone(&devices))));
     let pair = Pair { net, a, b };
-    let (from, to) = (Memory::pattern(100, 1, 1), Memory::empty(100, 1));
+    let (from, to) = (Memory::pattern(100, 1), Memory::empty(100));
     // The own thread sleeps, as there are no connections for no limited time.
     while !devices.is_armed.load(Ordering::SeqCst) {
         std::thread::yield_now();
     }
     let eq = pair.b.offer_to_poll(1, &to, MdOptions::OP_PUT);
-    pair.a.put(&pair.b, 1, &from);
+    pair.a.put(pair.b.nid, 1, &from);
     // The thread of the test takes all events until the message is there, and waits no more.
     let polled = loop {
         if let Some((_, polled)) = pair.b.node.eq_poll(&[eq], Some(Duration::from_millis(1))).unwrap() {
@@ -154,7 +154,7 @@ fn messages_arrive_after_an_application_thread_has_taken_events_and_stopped_wait
     assert_eq!((polled.event.kind, polled.event.status), (EventKind::Put, Ok(())));
     assert_eq!(pair.a.wait_for_end().status, Ok(()));
     std::thread::scope(|scope| {
-        let ping = scope.spawn(|| pair.a.ping(&pair.b));
+        let ping = scope.spawn(|| pair.a.ping(pair.b.nid));
         while !ping.is_finished() {
             devices.notify();
             std::thread::yield_now();
