@@ -13,7 +13,7 @@ pub(crate) const MORE: u32 = 2;
 pub(crate) struct Whole {
     pub(crate) header: Header,
     /// The header and the payload.
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Whole {

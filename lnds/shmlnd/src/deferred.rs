@@ -1,8 +1,7 @@
 //! Messages that wait for a buffer of this node, in memory of the driver.
 
-use crate::assembly::Whole;
 use crate::ni::ShmNi;
-use crate::pipes::Taken;
+use crate::pipes::{Received, Taken};
 use lnd_common::deliverers::Role;
 use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::lock;
@@ -20,7 +19,7 @@ pub(crate) struct Deferred {
 enum Slot {
     /// Neither the message nor the decision is here.
     Empty,
-    Kept(Whole, Taken),
+    Kept(Received, Taken),
     /// The decision came before the message.
     Decided(RxAction),
 }
@@ -31,7 +30,7 @@ impl Deferred {
     }
 
     /// Keeps the message until the core has decided, which it may have.
-    pub(crate) fn keep(&self, message: Whole, taken: Taken) {
+    pub(crate) fn keep(&self, message: Received, taken: Taken) {
         let before = std::mem::replace(&mut *lock(&self.slot), Slot::Kept(message, taken));
         if let Slot::Decided(action) = before {
             self.put_out(action);

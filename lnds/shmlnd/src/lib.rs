@@ -2,7 +2,8 @@
 //!
 //! - `host` has who can reach whom: nets, addresses, names.
 //! - `hello`, `assembly` are the bytes that two nodes exchange, with no I/O.
-//! - `pipes` are the two directions of a connection, `engine` an interface with its peers and connections.
+//! - `pipes` are the two directions of a connection, with memory for messages that arrive (`buffers`); `engine` is an interface with its
+//!   peers and connections.
 //! - `ni` is an interface as its threads ([`lnd_common::engine_ni`]) and the core use it, `deferred` a message that waits for a buffer.
 //! - `driver` is the driver as the core sees it.
 //!
@@ -14,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod assembly;
+mod buffers;
 mod config;
 mod deferred;
 mod driver;

@@ -193,9 +193,9 @@ impl ShmNi {
                 }
                 self.tell(Command::Reported(conn));
             }
-            Output::Arrived { conn, from, message, share } => {
+            Output::Arrived { conn, from, mut message } => {
                 let Some(ni) = self.lnet_ni.upgrade() else { return };
-                let header = message.header;
+                let header = message.header();
                 let deferred = OnceCell::new();
                 let make_deferred = || {
                     let new = || Deferred::new(Weak::clone(&self.me));
@@ -209,7 +209,7 @@ impl ShmNi {
                     RxAction::Discard => {}
                     RxAction::Defer => {
                         if let Some(deferred) = deferred.into_inner() {
-                            let taken = share.take(message.payload().len());
+                            let taken = message.defer();
                             deferred.keep(message, taken);
                         }
                     }

@@ -1,10 +1,11 @@
 //! The two directions of a connection: messages of this node on their way into a ring, and messages of the peer on their way out of one.
 
 use crate::assembly::{Assembly, Misplaced, Whole, next_record};
+use crate::buffers::Buffers;
 use lnet_core::{OutgoingMessage, Pooled, SendFailure, Time};
 use lnet_os::shared_memory::SharedMemory;
 use lnet_ring::{Closed, Consumer, Corrupt, MAX_BODY, Producer, PushError, Wake};
-use lnet_wire::header::LONG_HEADER_LEN;
+use lnet_wire::header::{Header, LONG_HEADER_LEN};
 use lolnd::copy;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -161,27 +162,29 @@ impl Outbound {
 pub(crate) struct Inbound {
     ring: Consumer<SharedMemory>,
     assembly: Assembly,
-    deferred: Arc<AtomicUsize>,
+    share: Share,
 }
 
 impl Inbound {
     pub(crate) fn new(memory: SharedMemory, share: &Share) -> Result<Self, Corrupt> {
-        let deferred = Arc::clone(&share.0);
-        Ok(Self { ring: Consumer::new(memory)?, assembly: Assembly::default(), deferred })
+        Ok(Self { ring: Consumer::new(memory)?, assembly: Assembly::default(), share: share.clone() })
     }
 
     /// Reads messages, `limit` at most, and adds them to `arrived`. Returns whether the peer has to be woken.
-    pub(crate) fn work(&mut self, limit: usize, arrived: &mut Vec<(Whole, Share)>) -> Result<Wake, Unusable> {
+    pub(crate) fn work(&mut self, limit: usize, arrived: &mut Vec<Received>) -> Result<Wake, Unusable> {
         let mut wake = Wake::NotNeeded;
         let end = arrived.len() + limit;
         while arrived.len() < end && !self.is_held() {
+            if self.assembly.bytes.capacity() == 0 {
+                self.assembly.bytes = self.share.0.buffers.take();
+            }
             let before = self.assembly.bytes.len();
             let Some(kind) = self.ring.pop_more(&mut self.assembly.bytes)? else { break };
             let whole = self.assembly.added(kind, before)?;
             if self.ring.commit()? == Wake::Needed {
                 wake = Wake::Needed;
             }
-            arrived.extend(whole.map(|whole| (whole, Share(Arc::clone(&self.deferred)))));
+            arrived.extend(whole.map(|whole| Received { whole, share: self.share.clone() }));
         }
         Ok(wake)
     }
@@ -197,33 +200,70 @@ impl Inbound {
 
     /// Whether messages that the core has deferred are as many as may be.
     fn is_held(&self) -> bool {
-        self.deferred.load(Ordering::Acquire) > MAX_DEFERRED
+        self.share.0.deferred.load(Ordering::Acquire) > MAX_DEFERRED
     }
 }
 
-/// The share of a peer in the memory for deferred messages.
+/// A message that has arrived, in a buffer that goes back to the peer's share in the end.
+#[derive(Debug)]
+pub(crate) struct Received {
+    whole: Whole,
+    share: Share,
+}
+
+impl Received {
+    pub(crate) const fn header(&self) -> Header {
+        self.whole.header
+    }
+
+    pub(crate) fn payload(&self) -> &[u8] {
+        self.whole.payload()
+    }
+
+    /// Takes the part of the share for this message, which is deferred. Its buffer gets no larger than the message.
+    pub(crate) fn defer(&mut self) -> Taken {
+        self.whole.bytes.shrink_to_fit();
+        let bytes = self.whole.bytes.len() + OVERHEAD;
+        self.share.0.deferred.fetch_add(bytes, Ordering::AcqRel);
+        Taken(self.share.clone(), bytes)
+    }
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        self.share.0.buffers.give_back(std::mem::take(&mut self.whole.bytes));
+    }
+}
+
+/// The share of a peer in the memory of the driver: deferred messages and spare buffers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Share(Arc<Memory>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Share(Arc<AtomicUsize>);
+struct Memory {
+    /// The bytes of deferred messages.
+    deferred: AtomicUsize,
+    buffers: Buffers,
+}
 
 /// A part of a share that is taken, until dropped.
 #[derive(Debug)]
-pub(crate) struct Taken(Arc<AtomicUsize>, usize);
+pub(crate) struct Taken(Share, usize);
 
 impl Share {
-    /// Whether there are connections or deferred messages of the peer.
+    /// Whether there are connections or messages of the peer.
     pub(crate) fn is_used(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Takes the part for a message of this many bytes.
-    pub(crate) fn take(&self, bytes: usize) -> Taken {
-        self.0.fetch_add(bytes + OVERHEAD, Ordering::AcqRel);
-        Taken(Arc::clone(&self.0), bytes + OVERHEAD)
+    /// Frees the spare buffers, if none was used since the last call.
+    pub(crate) fn trim(&self) {
+        self.0.buffers.trim();
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.0.fetch_sub(self.1, Ordering::AcqRel);
+        self.0.0.deferred.fetch_sub(self.1, Ordering::AcqRel);
     }
 }

@@ -6,8 +6,7 @@
 
 mod connecting;
 
-use crate::assembly::Whole;
-use crate::pipes::{Done, Inbound, Message, Outbound, Share, Unusable};
+use crate::pipes::{Done, Inbound, Message, Outbound, Received, Share, Unusable};
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnet_core::{Cause, Errno, SendFailure, Time};
 use lnet_os::local_socket::listen_local;
@@ -37,7 +36,7 @@ const MAX_EVENTS: usize = 32;
 pub(crate) enum Output {
     Finalize(Message, Result<(), SendFailure>),
     Connected { conn: ConnId, peer: Nid, incarnation: u64 },
-    Arrived { conn: ConnId, from: Nid, message: Whole, share: Share },
+    Arrived { conn: ConnId, from: Nid, message: Received },
     Ended { peer: Nid, reason: Ended },
     Refused { reason: String },
 }
@@ -266,6 +265,7 @@ impl Engine {
         }
         late.into_iter().for_each(|id| self.end(id, &Ended::Stalled, now));
         self.shares.retain(|_, share| share.is_used());
+        self.shares.values().for_each(Share::trim);
         !self.conns.is_empty()
     }
 
@@ -336,12 +336,8 @@ impl Engine {
             _ = socket::send(&*socket, &[IoSlice::new(&[0])], Wait::Never);
         }
         self.put_out(done);
-        self.out.extend(arrived.into_iter().map(|(message, share)| Output::Arrived {
-            conn: id,
-            from,
-            message,
-            share,
-        }));
+        let arrived = arrived.into_iter();
+        self.out.extend(arrived.map(|message| Output::Arrived { conn: id, from, message }));
         if let Some(unusable) = sent.err().map(Unusable::from).or_else(|| read.err()) {
             self.end(id, &unusable.into(), now);
         }
