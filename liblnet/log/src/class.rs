@@ -392,15 +392,15 @@ log_classes! {
         name: "connect_failed",
         level: Warn,
         limit: AnyPeer,
-        meaning: "A TCP connection to a peer could not be made. What waits for it fails or takes another path; the driver tries again while there is something to send.",
+        meaning: "A connection to a peer could not be made. What waits for it fails or takes another path; the driver tries again while there is something to send.",
         action: "The cause is in parentheses. See whether the peer runs, listens on the same port, and accepts connections from here.",
     }
     InboundRejected {
         name: "inbound_rejected",
         level: Warn,
         limit: AnyPeer,
-        meaning: "A connection from another host was rejected: by the accept policy, or because what it sent is no LNet handshake for this node.",
-        action: "If it is a peer: the accept policy (LNET_ACCEPT) must allow its port, and it must use a NID of this node. Otherwise find out what connects.",
+        meaning: "An inbound connection was rejected: by the accept policy (TCP), because it is another user's or there are too many (shared memory), or because what it sent is no handshake for this node.",
+        action: "If it is a peer: it must use a NID of this node; over TCP the accept policy (LNET_ACCEPT) must allow its port; over shared memory it must run as this user. Otherwise find out what connects.",
     }
     InboundLimit {
         name: "inbound_limit",
@@ -434,8 +434,8 @@ log_classes! {
         name: "connection_stalled",
         level: Warn,
         limit: AnyPeer,
-        meaning: "Nothing moved on a connection, or no delivery ACK arrived, for the LND timeout; the connections to the peer were closed.",
-        action: "See whether the peer is overloaded or stopped. The timeout is `lnet_lnd_timeout` or SOCKLND_SOCK_TIMEOUT.",
+        meaning: "The peer did not respond on a connection for the LND timeout, and what waited for it was closed: over TCP, nothing moved or no delivery ACK arrived; over InfiniBand, work failed or did not end in time; over shared memory, the peer read nothing or sent no hello.",
+        action: "See whether the peer is overloaded or stopped, and with InfiniBand, whether the path to it works. The timeout is `lnet_lnd_timeout`, or that of the driver: SOCKLND_SOCK_TIMEOUT or O2IBLND_TIMEOUT.",
     }
     PeerUnresponsive {
         name: "peer_unresponsive",
