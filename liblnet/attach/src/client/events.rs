@@ -10,6 +10,7 @@ use lnet_core::event::{EventQueue, in_handler};
 use lnet_core::lnd::Progress;
 use lnet_core::{EqHandle, Errno, Polled};
 use lnet_os::descriptor::{new_epoll, wake};
+use lnet_os::stop_point;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::Cell;
@@ -54,8 +55,11 @@ impl PassOutputs for AttachedNode {
             let is_armed = self.arm(&mut reports);
             drop(reports);
             self.pass_outputs(Role::Owner);
-            if is_armed && !self.wait(None) {
-                self.end();
+            if is_armed {
+                stop_point::reach("program: sleeps");
+                if !self.wait(None) {
+                    self.end();
+                }
             }
         }
         // The thread has been replaced just when its handler returned, and may have taken the wake-up of the owner.
@@ -198,6 +202,9 @@ impl AttachedNode {
         }
         self.disarm(&mut reports);
         let mut worked = self.read(&mut reports);
+        if !worked {
+            stop_point::reach("program: no report");
+        }
         if !worked && !timeout.is_zero() {
             worked = self.sleep_as_reader(&mut reports, timeout);
         }

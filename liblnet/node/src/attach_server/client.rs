@@ -11,6 +11,7 @@ use lnet_core::Errno;
 use lnet_log::LogClass;
 use lnet_os::descriptor::{new_epoll, new_eventfd, wake};
 use lnet_os::peer_cred::PeerCred;
+use lnet_os::stop_point;
 use lnet_ring::{Consumer, Fill, Producer, Wake, size_in_words};
 use lnet_wire::Pid;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -194,6 +195,7 @@ impl<'a> Client<'a> {
                 continue;
             }
             if worked == 0 && idle_looks < MAX_IDLE_LOOKS {
+                stop_point::reach("node: no operation");
                 idle_looks += 1;
                 if idle_looks.is_multiple_of(LOOKS_PER_YIELD) {
                     std::thread::yield_now();
@@ -236,7 +238,10 @@ impl<'a> Client<'a> {
         if sleeps && self.carrier.held.may_sleep() {
             let is_empty = if self.carrier.held.is_full() { Ok(true) } else { self.operations.begin_sleep() };
             match is_empty {
-                Ok(true) => self.wait(),
+                Ok(true) => {
+                    stop_point::reach("node: sleeps");
+                    self.wait();
+                }
                 Ok(false) => {}
                 Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
             }

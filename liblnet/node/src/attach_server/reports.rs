@@ -70,7 +70,8 @@ impl Reports {
             match producer.push_words(kind, &state.body) {
                 Ok(()) => {
                     stop_point::reach("node: report written");
-                    return self.publish(state);
+                    self.publish(state);
+                    return stop_point::reach("node: report sent");
                 }
                 Err(PushError::Full) => {}
                 Err(error) => return self.fail(state, error.to_string()),
