@@ -47,7 +47,7 @@ help:
 	@echo "make bench      criterion, LNet beside raw TCP, libfabric and UCX, and the grid of LNet selftest beside iperf3: docs/performance.md and its pictures"
 	@echo "make bench-quick  the rows of the side-by-side that tell most, in under three minutes, printed and not written anywhere (COMPARE_FLAGS='--congestion reno': with another TCP congestion control)"
 	@echo "make bench-motr  Motr's network layer beside bare LNet"
-	@echo "make message-costs  counts instructions, work of RDMA devices, system calls and allocations of a message against their limits"
+	@echo "make message-costs  counts instructions, copies, work of RDMA devices, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make generated-files  makes include/, the documents and the tables in documents anew that come from sources"
 	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
@@ -224,13 +224,15 @@ compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	cargo build --release --package compare --package lst --package lnetd
 
 # o2ib-path and attach-path apart: cargo would enable the features that it needs in the crates of message-path too, whose code they change.
+# attach-calls, whose library is one for tests, without optimisation, which changes no system call.
 .PHONY: message-costs
 message-costs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup test
 	cargo build --release --package compare --package message-path
 	cargo build --release --package o2ib-path
 	cargo build --release --package attach-path
-	@scripts/message-costs $(RELEASE) $(C_PROGRAMS)
+	cargo build --package attach-calls
+	@scripts/message-costs $(RELEASE) $(C_PROGRAMS) $(CARGO_TARGET_DIR)/debug
 
 .PHONY: generated-files
 generated-files:

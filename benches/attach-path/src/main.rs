@@ -1,11 +1,12 @@
-//! Runs a number of PUTs of 8 bytes with their ACKs over the loopback of a node, for programs that count instructions. Prints nothing.
+//! Runs a number of PUTs with their ACKs over the loopback of a node, for programs that count instructions or copies. Prints nothing.
 //!
 //! ```text
-//! attach-path own OPERATIONS         the node is used directly
-//! attach-path attached OPERATIONS    by two programs that are attached to it, which are threads of this process
+//! attach-path own OPERATIONS [BYTES]            the node is used directly
+//! attach-path attached OPERATIONS [BYTES]       by two programs that are attached to it, which are threads of this process
+//! attach-path unregistered OPERATIONS [BYTES]   the same with memory that the node cannot access
 //! ```
 //!
-//! The difference of the two is what the attachment costs. A number of PUTs is under way at a time, and no thread spins for an event: how
+//! A PUT has 8 bytes unless BYTES says otherwise. The difference of the first two is what the attachment costs. A number of PUTs is under way at a time, and no thread spins for an event: how
 //! often a thread looks in vain differs from run to run.
 #![forbid(unsafe_code)]
 
@@ -25,8 +26,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-const USAGE: &str = "usage: own|attached OPERATIONS";
+const USAGE: &str = "usage: own|attached|unregistered OPERATIONS [BYTES]";
 const PORTAL: u32 = 9;
+/// The bytes of a PUT unless the arguments say otherwise.
 const LEN: u32 = 8;
 /// The PUTs that are under way at a time.
 const IN_FLIGHT: u64 = 64;
@@ -37,17 +39,22 @@ const RING: usize = 1 << 15;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [way, operations] = arguments.as_slice() else { return Err(USAGE.into()) };
+    let (way, operations, len) = match arguments.as_slice() {
+        [way, operations] => (way, operations, LEN),
+        [way, operations, len] => (way, operations, len.parse()?),
+        _ => return Err(USAGE.into()),
+    };
     let operations = operations.parse()?;
     let config = StartConfig { name: "n".parse()?, drivers: DriverConfigs::none(), ..StartConfig::default() };
     let node = Node::start(Pid::LUSTRE, config)?;
     match way.as_str() {
         "own" => {
-            let user = User::new(Arc::clone(&node))?;
+            let user = User::new(Arc::clone(&node), len, true)?;
             user.offer()?;
             user.put_all(Pid::LUSTRE, operations)?;
         }
-        "attached" => {
+        "attached" | "unregistered" => {
+            let is_registered = way == "attached";
             let directory = tempfile::tempdir()?;
             let config = AttachConfig::new(RuntimeDir::at(directory.path()));
             let socket = config.directory.attach_socket(node.name());
@@ -62,10 +69,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                 };
                 Ok::<_, Box<dyn Error>>(AttachedNode::attach(connect_unix(&socket)?, &config)?)
             };
-            let target = User::new(attach(Pid(2))?)?;
+            let target = User::new(attach(Pid(2))?, len, is_registered)?;
             target.offer()?;
             let served = thread::spawn(move || target.take_puts(operations));
-            let initiator = User::new(attach(Pid(1))?)?;
+            let initiator = User::new(attach(Pid(1))?, len, is_registered)?;
             initiator.put_all(Pid(2), operations)?;
             initiator.node.end();
             served.join().map_err(|_| "the target has failed")?.map_err(|errno| errno.text())?;
@@ -95,21 +102,25 @@ struct User<N> {
     node: Arc<N>,
     eq: EqHandle,
     memory: Arc<SharedMemory>,
+    /// The bytes of a PUT.
+    len: u32,
 }
 
 impl<N: AnyNode> User<N> {
-    fn new(node: Arc<N>) -> Result<Self, Box<dyn Error>> {
-        let memory = Arc::new(SharedMemory::create(c"attach-path", LEN as usize)?);
-        node.add_memory(&memory)?;
+    fn new(node: Arc<N>, len: u32, is_registered: bool) -> Result<Self, Box<dyn Error>> {
+        let memory = Arc::new(SharedMemory::create(c"attach-path", len as usize)?);
+        if is_registered {
+            node.add_memory(&memory)?;
+        }
         let eq = node.eq_alloc()?;
-        Ok(Self { node, eq, memory })
+        Ok(Self { node, eq, memory, len })
     }
 
     fn descriptor(&self, options: MdOptions) -> (MdSpec, MdMemory) {
         let start = self.memory.address();
         let eq = Some(self.eq);
-        let spec = MdSpec { start, length: LEN, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
-        (spec, MdMemory::contiguous(start, LEN))
+        let spec = MdSpec { start, length: self.len, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
+        (spec, MdMemory::contiguous(start, self.len))
     }
 
     /// Attaches memory for all PUTs.

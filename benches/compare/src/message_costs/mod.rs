@@ -1,14 +1,17 @@
-//! Cost of a message, counted and not timed: instructions, work of RDMA devices, system calls, allocations. Each cost has a
+//! Cost of a message, counted and not timed: instructions, copies, work of RDMA devices, system calls, allocations. Each cost has a
 //! limit in a file that is checked in; a cost above its limit is a failure.
 //!
 //! ```text
 //! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --o2ib-path FILE --attach-path FILE
-//!         [--valgrind] [--strace] [--count-allocations FILE]
+//!         --attach-calls FILE [--valgrind] [--strace] [--count-allocations FILE]
 //! ```
 //!
-//! Each of the last three options adds a kind of cost that needs the tool: instructions, system calls, allocations. `make message-costs` builds the programs and runs it.
+//! Each of the last three options adds a kind of cost that needs the tool: instructions and copies, system calls, allocations. `make message-costs`
+//! builds the programs and runs it.
 
 mod allocations;
+mod attached_calls;
+mod copies;
 mod instructions;
 mod limits;
 mod o2ib;
@@ -41,6 +44,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         let over_o2ib = || Ok(vec![instructions::count(&options.o2ib_path, instructions::OVER_O2IB)?]);
         report.add_best(over_o2ib)?;
         report.add_best(|| Ok(vec![instructions::count_attachment(&options.attach_path)?]))?;
+        for work in copies::WORK {
+            report.add(&[copies::count(&options.attach_path, work)?])?;
+        }
     }
     for work in o2ib::WORK {
         report.add(&o2ib::count(&options.o2ib_path, work)?)?;
@@ -49,6 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         for work in system_calls::WORK {
             report.add_best(|| system_calls::count(&options.lnet_perf, work))?;
         }
+        report.add(&attached_calls::count(&options.attach_calls)?)?;
     }
     if let Some(library) = &options.count_allocations {
         for work in allocations::WORK {
@@ -140,6 +147,8 @@ mod tests {
             .chain([&instructions::OVER_O2IB])
             .map(|operation| operation.name.to_owned())
             .chain([instructions::BY_ATTACHMENT.to_owned()])
+            .chain(copies::WORK.iter().map(|work| work.name.to_owned()))
+            .chain(attached_calls::NAMES.map(str::to_owned))
             .chain(o2ib::WORK.iter().flat_map(|work| work.names()))
             .chain(system_calls::WORK.iter().flat_map(|work| work.names()))
             .chain(allocations::WORK.iter().flat_map(|work| allocations::names(*work)))

@@ -11,7 +11,8 @@ pub(crate) struct Options {
     pub(super) message_path: PathBuf,
     pub(super) o2ib_path: PathBuf,
     pub(super) attach_path: PathBuf,
-    /// Whether instructions are counted.
+    pub(super) attach_calls: PathBuf,
+    /// Whether instructions and copies are counted.
     pub(super) valgrind: bool,
     /// Whether system calls are counted.
     pub(super) strace: bool,
@@ -21,7 +22,7 @@ pub(crate) struct Options {
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Error> {
     let (mut limits, mut lnet_perf, mut message_path) = (None, None, None);
-    let (mut o2ib_path, mut attach_path) = (None, None);
+    let (mut o2ib_path, mut attach_path, mut attach_calls) = (None, None, None);
     let (mut valgrind, mut strace, mut count_allocations) = (false, false, None);
     while let Some(argument) = arguments.next() {
         let target = match argument.as_str() {
@@ -30,6 +31,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
             "--message-path" => &mut message_path,
             "--o2ib-path" => &mut o2ib_path,
             "--attach-path" => &mut attach_path,
+            "--attach-calls" => &mut attach_calls,
             "--count-allocations" => &mut count_allocations,
             "--valgrind" => {
                 valgrind = true;
@@ -49,6 +51,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
         message_path: message_path.ok_or("--message-path is missing")?,
         o2ib_path: o2ib_path.ok_or("--o2ib-path is missing")?,
         attach_path: attach_path.ok_or("--attach-path is missing")?,
+        attach_calls: attach_calls.ok_or("--attach-calls is missing")?,
         valgrind,
         strace,
         count_allocations,
@@ -65,7 +68,8 @@ mod tests {
 
     #[test]
     fn what_is_counted_follows_from_the_options() {
-        let programs = "--limits l --lnet-perf p --message-path m --o2ib-path o --attach-path a";
+        let programs =
+            "--limits l --lnet-perf p --message-path m --o2ib-path o --attach-path a --attach-calls b";
         for (more, expected) in [
             ("--strace", (false, true, None)),
             ("--valgrind --count-allocations c", (true, false, Some("c".into()))),
@@ -86,6 +90,7 @@ mod tests {
             "--limits l --lnet-perf p --message-path m",
             "--limits l --lnet-perf p --o2ib-path o",
             "--limits l --lnet-perf p --message-path m --o2ib-path o",
+            "--limits l --lnet-perf p --message-path m --o2ib-path o --attach-path a",
         ] {
             assert!(of(arguments).is_err(), "{arguments}");
         }

@@ -1,0 +1,111 @@
+//! System calls of an operation between attached programs, which strace lists for `attach-calls`: of the threads of both programs and of the
+//! node's.
+//!
+//! Three kinds are left out, as their number depends on time: CPUs that are yielded between looks in vain, the sleeps of `attach-calls` itself,
+//! and what wakes the thread that watches handlers, at most every tenth of a second.
+
+use super::Cost;
+use crate::error::{Error, context};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The rows: the calls while all threads look for work, and while all sleep before each step; and of the latter, for one hand-over from
+/// one thread to another, the write that wakes and the wait that ends.
+pub(super) const NAMES: [&str; 3] = [AWAKE, ASLEEP, HAND_OVER];
+const AWAKE: &str = "system calls, attached PUT of 8 B with ACK, all threads awake";
+const ASLEEP: &str = "system calls, attached PUT of 8 B with ACK, all threads asleep";
+const HAND_OVER: &str = "writes and waits for each hand-over, all threads asleep";
+
+const OPERATIONS: u32 = 100;
+/// What a PUT hands over: the operation to the node, its SEND and ACK back, the PUT to the other program.
+const HAND_OVERS: u32 = 4 * OPERATIONS;
+/// The marks of `attach-calls` around the operations.
+const BEGIN: &str = "\"attach-calls: begin\"";
+const END: &str = "\"attach-calls: end\"";
+/// The beginnings of the names of the threads whose calls count: those of the programs, of the library in them, and of the node.
+const LIBRARY: &str = "lnet_program_";
+const THREADS: [&str; 4] = ["asking", "serving", LIBRARY, "lnet_attach_"];
+const YIELD: &str = "sched_yield";
+const PAUSE: &str = "clock_nanosleep";
+const WATCH: &str = "futex";
+const WAKING_AND_WAITING: [&str; 3] = ["write", "epoll_wait", "epoll_pwait"];
+
+/// Counts the calls of all rows.
+pub(super) fn count(program: &Path) -> Result<Vec<Cost>, Error> {
+    let [awake, asleep] = ["awake", "asleep"].map(|mode| listing(program, mode));
+    let asleep = asleep?;
+    let all = |_: &str| true;
+    let figures = [
+        f64::from(calls(&awake?, all)?) / f64::from(OPERATIONS),
+        f64::from(calls(&asleep, all)?) / f64::from(OPERATIONS),
+        f64::from(calls(&asleep, |call| WAKING_AND_WAITING.contains(&call))?) / f64::from(HAND_OVERS),
+    ];
+    Ok(NAMES.into_iter().zip(figures).map(|(name, figure)| Cost { name: name.to_owned(), figure }).collect())
+}
+
+/// Returns the calls of all threads, one a line with the number and the name of the thread.
+fn listing(program: &Path, mode: &str) -> Result<String, Error> {
+    let directory = tempfile::tempdir().map_err(context("a directory for what strace writes"))?;
+    let file = directory.path().join("calls");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-Y", "-e", "signal=none", "-o"]).arg(&file).arg(program);
+    command.args([mode, &OPERATIONS.to_string()]);
+    let output = command.output().map_err(context("strace"))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("attach-calls {mode}: {}: {errors}", output.status));
+    }
+    fs::read_to_string(&file).map_err(context("what strace has written"))
+}
+
+/// Returns the number of calls between the marks, of those that count and that `is_wanted` accepts by their names.
+fn calls(listing: &str, is_wanted: impl Fn(&str) -> bool) -> Result<u32, Error> {
+    let between = listing.split_once(BEGIN).and_then(|(_, rest)| Some(rest.split_once(END)?.0));
+    let lines: Vec<&str> = between.ok_or("attach-calls has marked no operations")?.lines().collect();
+    // The rest of the first line, and the last one up to its mark, are the calls that mark.
+    let [_, lines @ .., _] = &lines[..] else { return Err("attach-calls has made no calls".into()) };
+    let counted = lines.iter().filter_map(|line| call(line)).filter(|(thread, name)| {
+        let is_of_time = [YIELD, PAUSE].contains(name) || (*name == WATCH && thread.starts_with(LIBRARY));
+        !is_of_time && THREADS.iter().any(|begin| thread.starts_with(begin)) && is_wanted(name)
+    });
+    u32::try_from(counted.count()).map_err(context("the number of calls"))
+}
+
+/// Reads the names of the thread and of the call from a line such as `7<asking> write(5, ...`. A line without a call is the second part of
+/// one that is in another line, or the end of a thread.
+fn call(line: &str) -> Option<(&str, &str)> {
+    let (thread, rest) = line.split_once('<')?.1.split_once("> ")?;
+    let (name, _) = rest.split_once('(')?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then_some((thread, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str = r#"7<asking> write(5, "\1\0\0\0\0\0\0\0", 8) = 8
+7<asking> statx(AT_FDCWD, "attach-calls: begin", AT_STATX_SYNC_AS_STAT) = -1 ENOENT (No such file or directory)
+7<asking> write(5, "\1\0\0\0\0\0\0\0", 8 <unfinished ...>
+8<lnet_attach_01> <... epoll_pwait resumed>[{events=EPOLLIN}], 3, -1, NULL, 0) = 1
+7<asking> <... write resumed>) = 8
+8<lnet_attach_01> sched_yield()     = 0
+8<lnet_attach_01> recvmsg(20,  <unfinished ...>
+9<lnet_program_00> futex(0x56, FUTEX_WAKE_PRIVATE, 1) = 1
+8<lnet_attach_01> futex(0x56, FUTEX_WAKE_PRIVATE, 1) = 1
+5<lnet_monitor> futex(0x57, FUTEX_WAIT_PRIVATE, 1) = 0
+8<lnet_attach_01> epoll_pwait(15,  <unfinished ...>
+7<asking> clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0, tv_nsec=20000},  <unfinished ...>
+5<lnet_x> +++ exited with 0 +++
+7<asking> statx(AT_FDCWD, "attach-calls: end", AT_STATX_SYNC_AS_STAT) = -1 ENOENT (No such file or directory)
+7<asking> write(5, "\1\0\0\0\0\0\0\0", 8) = 8
+"#;
+
+    #[test]
+    fn calls_between_the_marks_are_counted_once_and_those_of_time_are_not() {
+        assert_eq!(calls(LISTING, |_| true), Ok(4));
+        assert_eq!(calls(LISTING, |call| WAKING_AND_WAITING.contains(&call)), Ok(2));
+        assert!(calls(&LISTING.replace("end", "END"), |_| true).is_err());
+    }
+}
