@@ -5,6 +5,8 @@
  *   lnet_perf serve-handler                       the same, but PUTs and GETs are reported to an event handler
  *                                                 (it does not reply to round-trip)
  *   lnet_perf round-trip NID SIZE SECONDS         a PUT in each direction; prints microseconds for both
+ *   lnet_perf ask-node NID SIZE SECONDS           a GET of what the node itself offers to pings, and its REPLY; prints
+ *                                                 microseconds for both
  *   lnet_perf put NID SIZE IN_FLIGHT SECONDS      acknowledged PUTs; prints bytes per second
  *   lnet_perf get NID SIZE IN_FLIGHT SECONDS      GETs; prints bytes per second
  *   lnet_perf put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS
@@ -22,6 +24,7 @@
  * With the library count_allocations preloaded, the measuring commands also print the number of allocations per
  * message on either side. */
 #include <lnet/api.h>
+#include <lnet/lib-types.h>
 #include <lnet/lnet.h>
 #include <libcfs/libcfs_ioctl.h>
 
@@ -39,7 +42,7 @@
 
 enum portal { ECHO_PORTAL = 10, SINK_PORTAL, SOURCE_PORTAL, COUNT_PORTAL, ANSWER_PORTAL };
 
-enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000, MOST_PEERS = 64, MOST_THREADS = 16 };
+enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000, MOST_PEERS = 64, MOST_THREADS = 16, ASKING_PID = 1 };
 #define WARM_UP_SECONDS 0.1
 
 /* Defined only if the counting library is preloaded. */
@@ -52,6 +55,10 @@ static __thread struct lnet_handle_eq events;
 static unsigned long operations_wanted;
 /* A server that is slower than its clients loses events, which does no harm: it answers one message at a time. */
 static int may_lose_events;
+/* A program that asks its node has another PID than that: otherwise it would send to itself. */
+static lnet_pid_t own_pid = LNET_PID_LUSTRE;
+/* Whether the other side is a node without a program, which counts nothing. */
+static int asks_node;
 
 static void die(const char *format, ...)
 {
@@ -146,7 +153,7 @@ static void wait_for(enum lnet_event_kind kind)
 
 static void start(void)
 {
-	must(LNetNIInit(LNET_PID_LUSTRE), "LNetNIInit");
+	must(LNetNIInit(own_pid), "LNetNIInit");
 	/* A node of another process uses such memory in place. */
 	buffer = LNetMemAlloc(LNET_MTU);
 	if (buffer == NULL)
@@ -254,11 +261,19 @@ static void get(const struct work *work)
 	must(LNetGet(LNET_NID_ANY, work->md, work->server, SOURCE_PORTAL, 0, 0), "LNetGet");
 }
 
+static void get_from_node(const struct work *work)
+{
+	must(LNetGet(LNET_NID_ANY, work->md, work->server, LNET_RESERVED_PORTAL, LNET_PROTO_PING_MATCHBITS, 0), "LNetGet");
+}
+
 static long allocations_of(struct lnet_process_id server)
 {
 	static __u64 count;
-	struct lnet_handle_md md = bound(md_of(&count, sizeof(count), 0));
+	struct lnet_handle_md md;
 
+	if (asks_node)
+		return 0;
+	md = bound(md_of(&count, sizeof(count), 0));
 	must(LNetGet(LNET_NID_ANY, md, server, COUNT_PORTAL, 0, 0), "LNetGet");
 	wait_for(LNET_EVENT_REPLY);
 	return (long)count;
@@ -320,11 +335,12 @@ static void measure_round_trip(struct work *work, unsigned int size, double seco
 {
 	struct result result;
 
-	offer(ANSWER_PORTAL, md_of(buffer, LNET_MTU, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE));
+	if (!asks_node)
+		offer(ANSWER_PORTAL, md_of(buffer, LNET_MTU, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE));
 	work->md = bound(md_of(buffer, size, 0));
 	work->in_flight = 1;
-	work->once = put_for_echo;
-	work->completion = LNET_EVENT_PUT;
+	work->once = asks_node ? get_from_node : put_for_echo;
+	work->completion = asks_node ? LNET_EVENT_REPLY : LNET_EVENT_PUT;
 	result = measure(work, seconds);
 	printf("microseconds %.4f messages %lu\n", result.seconds * 1e6 / (double)result.operations,
 	       2 * result.operations_in_all);
@@ -462,7 +478,7 @@ static double seconds_or_operations(const char *text)
 
 static void usage(void)
 {
-	die("usage: serve | serve-handler | idle | hold NID | round-trip NID SIZE SECONDS | "
+	die("usage: serve | serve-handler | idle | hold NID | round-trip|ask-node NID SIZE SECONDS | "
 	    "put|get NID SIZE IN_FLIGHT SECONDS | put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS");
 }
 
@@ -505,8 +521,11 @@ int main(int argc, char **argv)
 	if (argc < 5)
 		usage();
 	size = (unsigned int)strtoul(argv[3], NULL, 10);
+	asks_node = strcmp(command, "ask-node") == 0;
+	if (asks_node)
+		own_pid = ASKING_PID;
 	start();
-	if (strcmp(command, "round-trip") == 0) {
+	if (asks_node || strcmp(command, "round-trip") == 0) {
 		measure_round_trip(&work, size, seconds_or_operations(argv[4]));
 	} else if (argc == 6) {
 		int is_get = strcmp(command, "get") == 0;

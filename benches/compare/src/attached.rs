@@ -1,4 +1,5 @@
-//! LNet for programs that are attached to the node of a daemon: two processes of `lnet_perf` with one `lnetd`, or each with its own.
+//! LNet for programs that are attached to the node of a daemon: two processes of `lnet_perf` with one `lnetd`, or each with its own; or
+//! one, which the node itself answers.
 
 use crate::contestant::{Contestant, Sample};
 use crate::cpu;
@@ -28,9 +29,11 @@ pub(crate) enum Nodes {
     OneAsleep,
     /// Each to its own node; the two meet over TCP.
     Two,
+    /// The node of one program, which asks the node itself for what it offers to pings: by a GET, as a node takes no PUTs of programs.
+    Asked,
 }
 
-pub(crate) const NODES: [Nodes; 3] = [Nodes::One, Nodes::OneAsleep, Nodes::Two];
+pub(crate) const NODES: [Nodes; 4] = [Nodes::One, Nodes::OneAsleep, Nodes::Asked, Nodes::Two];
 
 pub(crate) struct Attached {
     /// The path of `lnet_perf`.
@@ -52,7 +55,7 @@ impl Attached {
         lnet::configure(&mut command, port);
         let address = if name == SERVING { SERVER } else { CLIENT };
         match self.nodes {
-            Nodes::One | Nodes::OneAsleep => command.arg("--loopback-only"),
+            Nodes::One | Nodes::OneAsleep | Nodes::Asked => command.arg("--loopback-only"),
             Nodes::Two => command.arg("--from-environment").env(NETWORKS, lnet::networks(address)),
         };
         let daemon = Peer::start(&mut command, limit)?;
@@ -80,18 +83,22 @@ impl Attached {
 /// The names of the nodes.
 const SERVING: &str = "serving";
 const ASKING: &str = "asking";
+/// The NID of the node itself for its programs.
+const LOOPBACK: &str = "0@lo";
 
 impl Contestant for Attached {
     fn name(&self) -> &'static str {
         match self.nodes {
             Nodes::One => NAME,
             Nodes::OneAsleep => "LNet, two programs on one node, sleeping",
+            Nodes::Asked => "LNet, program and daemon (GET)",
             Nodes::Two => "LNet, two programs, each on a node of its own, over TCP",
         }
     }
 
-    fn supports(&self, _: Scenario) -> bool {
-        true
+    /// What a node offers to pings has some tens of bytes.
+    fn supports(&self, scenario: Scenario) -> bool {
+        self.nodes != Nodes::Asked || matches!(scenario, Scenario::RoundTrip { size: 8 })
     }
 
     fn trial(&mut self, scenario: Scenario) -> Result<Sample, Error> {
@@ -105,16 +112,25 @@ impl Contestant for Attached {
         let daemon = |name| self.daemon(name, &directory, port, length.limit());
         let mut daemons = vec![daemon(SERVING)?];
         let (asking, server) = match self.nodes {
-            Nodes::One | Nodes::OneAsleep => (SERVING, "0@lo".to_owned()),
+            Nodes::One | Nodes::OneAsleep | Nodes::Asked => (SERVING, LOOPBACK.to_owned()),
             Nodes::Two => {
                 daemons.push(daemon(ASKING)?);
                 (ASKING, lnet::nid(SERVER))
             }
         };
-        let mut serving = Peer::start(self.perf(SERVING, &directory).arg("serve"), length.limit())?;
-        serving.first_line()?;
         let mut client = self.perf(asking, &directory);
-        client.args(lnet::arguments(scenario, &server, length));
+        let _serving = match self.nodes {
+            Nodes::Asked => {
+                client.args(lnet::arguments_to_ask_node(scenario, &server, length));
+                None
+            }
+            Nodes::One | Nodes::OneAsleep | Nodes::Two => {
+                client.args(lnet::arguments(scenario, &server, length));
+                let mut serving = Peer::start(self.perf(SERVING, &directory).arg("serve"), length.limit())?;
+                serving.first_line()?;
+                Some(serving)
+            }
+        };
         let output = output_of(&mut client, length.limit())?;
         let used = daemons.iter().map(|daemon| cpu::of_process(daemon.id())).sum::<Result<f64, Error>>()?;
         Ok(Sample { between: Some(used), ..lnet::sample(scenario, &output)? })

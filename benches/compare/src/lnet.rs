@@ -169,6 +169,11 @@ pub(crate) fn arguments(scenario: Scenario, server: &str, length: Length) -> Vec
     begin.into_iter().chain(in_flight).chain([length.to_string()]).collect()
 }
 
+/// Returns the arguments of `lnet_perf` for round trips between it and this node.
+pub(crate) fn arguments_to_ask_node(scenario: Scenario, node: &str, length: Length) -> Vec<String> {
+    vec!["ask-node".to_owned(), node.to_owned(), scenario.size().to_string(), length.to_string()]
+}
+
 /// Reads what `lnet_perf` has measured.
 pub(crate) fn sample(scenario: Scenario, output: &str) -> Result<Sample, Error> {
     let name = match scenario {
