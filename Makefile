@@ -148,7 +148,8 @@ lint:
 	@scripts/setup lint
 	scripts/lint
 
-COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf --lnetd $(RELEASE)/lnetd --lst $(RELEASE)/lst \
+ICEORYX2 := $(CARGO_TARGET_DIR)/iceoryx2
+COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf --lnetd $(RELEASE)/lnetd --iceoryx2-perf $(ICEORYX2)/release/iceoryx2-perf --lst $(RELEASE)/lst \
 	--count-allocations $(C_PROGRAMS)/libcount_allocations.so
 
 bench: compare-programs
@@ -222,6 +223,7 @@ bench-motr: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/m0net_perf
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup bench
 	cargo build --release --package compare --package lst --package lnetd
+	cargo build --release --locked --manifest-path benches/iceoryx2-perf/Cargo.toml --target-dir $(ICEORYX2)
 
 # o2ib-path and attach-path apart: cargo would enable the features that it needs in the crates of message-path too, whose code they change.
 # attach-calls, whose library is one for tests, without optimisation, which changes no system call.

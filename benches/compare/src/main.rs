@@ -6,11 +6,12 @@
 //!
 //! ```text
 //! compare [--quick] [--routing] [--sharing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
-//!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--lnetd FILE] [--count-allocations FILE] [--write FILE]
+//!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--lnetd FILE] [--iceoryx2-perf FILE]
+//!         [--count-allocations FILE] [--write FILE]
 //! ```
 //!
 //! `--routing` measures only messages through a router, `--sharing` only those between programs of one machine, for which `--lnetd` names the
-//! daemon, and `--selftest` only the grid of LNet selftest with the console
+//! daemon and `--iceoryx2-perf` a program that uses iceoryx2, and `--selftest` only the grid of LNet selftest with the console
 //! that `--lst` names; a short run leaves both out otherwise. Samples that other programs disturbed are taken again, for
 //! `--repeat-limit` seconds in all. `--only` measures the lines with one of these texts in them, as `PUT 8 B, 64 in
 //! flight: raw TCP`, prints them, and ends. `--congestion` runs the whole comparison in a new network namespace whose TCP
@@ -27,6 +28,7 @@ mod contestants;
 mod cpu;
 mod disturbance;
 mod error;
+mod iceoryx2;
 mod libfabric;
 mod lnet;
 mod machine;

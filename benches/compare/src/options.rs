@@ -39,6 +39,8 @@ pub(crate) struct Options {
     pub(crate) lnet_perf: Option<PathBuf>,
     /// The daemon that programs are attached to; without it the part about programs of one machine is not measured.
     pub(crate) lnetd: Option<PathBuf>,
+    /// The program that measures iceoryx2; without it there is no iceoryx2 among programs of one machine.
+    pub(crate) iceoryx2_perf: Option<PathBuf>,
     /// The console of LNet selftest; without it there is no grid.
     pub(crate) lst: Option<PathBuf>,
     /// Whether to measure only the grid of LNet selftest.
@@ -72,6 +74,7 @@ impl Default for Options {
             congestion: None,
             lnet_perf: None,
             lnetd: None,
+            iceoryx2_perf: None,
             lst: None,
             selftest: false,
             count_allocations: None,
@@ -114,6 +117,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
             "--connections" => options.connections = number(&argument, &value()?)?,
             "--lnet-perf" => options.lnet_perf = Some(value()?.into()),
             "--lnetd" => options.lnetd = Some(value()?.into()),
+            "--iceoryx2-perf" => options.iceoryx2_perf = Some(value()?.into()),
             "--lst" => options.lst = Some(value()?.into()),
             "--selftest" => options.selftest = true,
             "--count-allocations" => options.count_allocations = Some(value()?.into()),

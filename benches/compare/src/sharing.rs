@@ -4,6 +4,7 @@ use crate::attached::{Attached, NODES};
 use crate::contestant::{Contestant, Sample, Timed};
 use crate::contestants::{Entrant, absent, entrant, present};
 use crate::error::Error;
+use crate::iceoryx2::Iceoryx2;
 use crate::lnet::Lnet;
 use crate::options::Options;
 use crate::results::Results;
@@ -37,6 +38,8 @@ pub(crate) fn measure(options: &Options) -> Result<Results, Error> {
     entrants.push(entrant(Timed::new(libfabric::Endpoint::SharedMemory), no_libfabric));
     let no_ucx = absent(ucx::PROGRAM, ucx::PACKAGE);
     entrants.extend(ucx::IN_SHARED_MEMORY.map(|it| entrant(Timed::new(it), no_ucx.clone())));
+    let absent = options.iceoryx2_perf.is_none().then(|| "there is no --iceoryx2-perf".to_owned());
+    entrants.push(entrant(Iceoryx2::new(options.iceoryx2_perf.clone().unwrap_or_default()), absent));
     entrants.push(present(Copying));
     Ok(rounds::run(&mut entrants, &table(), |name, scenario| options.want(name, scenario), options))
 }
