@@ -32,8 +32,8 @@ const PORTAL: u32 = 9;
 const LEN: u32 = 8;
 /// The PUTs that are under way at a time.
 const IN_FLIGHT: u64 = 64;
-/// The events that a queue keeps: those of all PUTs that are under way.
-const EVENTS: u32 = 4 * IN_FLIGHT as u32;
+/// The events that a queue keeps: those of all PUTs of a run, since a PUT is acknowledged before the target has taken its event.
+const EVENTS: u32 = 1 << 15;
 /// The words of a ring.
 const RING: usize = 1 << 15;
 
