@@ -73,6 +73,37 @@ macro_rules! log_classes {
 }
 
 impl LogClass {
+    /// Whether the class's lines are changes of state, which the history of the node keeps.
+    pub const fn is_kept(self) -> bool {
+        matches!(
+            self,
+            Self::NiState
+                | Self::NiRecovered
+                | Self::NiHealth
+                | Self::PeerUnreachable
+                | Self::PeerDegraded
+                | Self::PeerReachable
+                | Self::PeerUnresponsive
+                | Self::PeerClosed
+                | Self::PeerMismatch
+                | Self::PeerRemoved
+                | Self::RouteState
+                | Self::RouteUp
+                | Self::RouteHops
+                | Self::RouterNet
+                | Self::RoutingStopped
+                | Self::NetUnreachable
+                | Self::NetReachable
+                | Self::PathUnresponsive
+                | Self::PathResponsive
+                | Self::ConnectFailed
+                | Self::ConnectionStalled
+                | Self::DiscoveryFailed
+                | Self::FaultRule
+                | Self::ConfigChanged
+        )
+    }
+
     /// Whether the class's lines go through a [`crate::RateLimitedLog`].
     pub const fn is_limited(self) -> bool {
         !matches!(self.limit(), Limit::Unlimited)
@@ -84,12 +115,19 @@ log_classes! {
         name: "ni_state",
         level: Error,
         limit: Unlimited,
-        meaning: "A local network interface (NI) has failed or recovered, as its driver or the machine says.",
-        action: "Where it is FAILED, mend what is named in parentheses (link, address, device). Nothing to do when it is ACTIVE again.",
+        meaning: "A local network interface (NI) has failed, as its driver or the machine says.",
+        action: "Mend what is named in parentheses (link, address, device).",
+    }
+    NiRecovered {
+        name: "ni_recovered",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A local network interface (NI) that had failed works again, as its driver or the machine says.",
+        action: "Nothing.",
     }
     NiHealth {
         name: "ni_health",
-        level: Error,
+        level: Info,
         limit: AnyPeer,
         meaning: "Sending by a local NI has failed, or succeeds again, which changes its health value and with it its state. What lasts for less than two seconds has no line.",
         action: "`lnetctl net show -v 3` shows the health value and which kinds of failures were counted. A state that changes again and again points to a bad link.",
@@ -105,8 +143,15 @@ log_classes! {
         name: "route_state",
         level: Error,
         limit: PerConfigured,
-        meaning: "A route cannot be used any more, or can again: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes while any is up.",
+        meaning: "A route cannot be used any more: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes while any is up.",
         action: "`lnetctl peer show -v` and `lnetctl ping` of the gateway say what it answers; `lnetctl set routing 1` there has it forward.",
+    }
+    RouteUp {
+        name: "route_up",
+        level: Warn,
+        limit: PerConfigured,
+        meaning: "A route that was down can be used again.",
+        action: "Nothing.",
     }
     RouteHops {
         name: "route_hops",
@@ -154,7 +199,7 @@ log_classes! {
         name: "peer_reachable",
         level: Debug,
         limit: AnyPeer,
-        meaning: "Something has arrived from a peer for the first time, nothing is known of its paths any more, or the routes to it are up or down: that is said of the routes.",
+        meaning: "Something has arrived from a peer for the first time, nothing is known of its paths any more, or its state follows from that of routes or of local interfaces: the lines about those say it.",
         action: "Nothing.",
     }
     PathUnresponsive {
@@ -173,23 +218,16 @@ log_classes! {
     }
     MessageResent {
         name: "message_resent",
-        level: Error,
+        level: Debug,
         limit: AnyPeer,
-        meaning: "A message could not be sent on one path and is sent on another: the first of this peer within a minute. Further ones are of the class `message_resent_too`.",
+        meaning: "A message could not be sent on one path and is sent on another. The line about the peer has their number.",
         action: "Nothing for single lines. Where the same pair fails again and again, treat it as an unresponsive path.",
-    }
-    MessageResentToo {
-        name: "message_resent_too",
-        level: Info,
-        limit: AnyPeer,
-        meaning: "A further message to a peer was resent, within a minute of the one that a line of the class `message_resent` is about.",
-        action: "As for `message_resent`.",
     }
     MessageFailed {
         name: "message_failed",
-        level: Error,
+        level: Info,
         limit: AnyPeer,
-        meaning: "A message was given up: no further attempt may be made, or none could be. The program that sent it was told.",
+        meaning: "A message was given up: no further attempt may be made, or none could be. The program that sent it was told. The line about the peer has their number.",
         action: "The cause in parentheses is LNet's health status and the errno. See whether the peer is reachable, and the lines before.",
     }
     RequestRefused {
@@ -212,6 +250,13 @@ log_classes! {
         limit: AnyPeer,
         meaning: "A message that arrived was dropped; the cause says why. Its sender finds out by its own timeout.",
         action: "`no match` is usual while a service starts or stops. Otherwise see whether the receiving program has attached a match entry with memory for the portal, the match bits and the length that the line names; for other causes compare the configuration of the two nodes.",
+    }
+    TransitDropped {
+        name: "transit_dropped",
+        level: Info,
+        limit: AnyPeer,
+        meaning: "A router dropped a message for another node, to which no way is up. Its sender finds out by its own timeout.",
+        action: "The lines about the peer or the routes say since when it is so.",
     }
     ResponseUnclaimed {
         name: "response_unclaimed",
@@ -236,10 +281,17 @@ log_classes! {
     }
     ResponseTimeout {
         name: "response_timeout",
-        level: Error,
+        level: Warn,
         limit: AnyPeer,
-        meaning: "An ACK or REPLY did not arrive before its deadline; the MD that waited for it was unlinked.",
+        meaning: "An ACK or REPLY of a peer that is reachable did not arrive before its deadline; the MD that waited for it was unlinked.",
         action: "A request that was sent and matched nothing at its receiver gets no response: see the receiver's log for `message_dropped`. Otherwise see whether the peer is overloaded or gone. The deadline is `lnetctl set transaction_timeout`.",
+    }
+    ResponseLost {
+        name: "response_lost",
+        level: Info,
+        limit: AnyPeer,
+        meaning: "An ACK or REPLY did not arrive before its deadline from a peer that is not, or not by all paths, reachable; the MD that waited for it was unlinked.",
+        action: "The line about the peer says since when it is so.",
     }
     RecoveryPingFailed {
         name: "recovery_ping_failed",
@@ -250,7 +302,7 @@ log_classes! {
     }
     DiscoveryFailed {
         name: "discovery_failed",
-        level: Warn,
+        level: Info,
         limit: AnyPeer,
         meaning: "A ping or push of discovery failed. The line says whether it is retried, or messages fail that waited for it; otherwise the peer is used as it is known.",
         action: "See whether the peer is reachable by the NID in the line.",
@@ -332,6 +384,13 @@ log_classes! {
         meaning: "A variable of the environment or the configuration file cannot be used; the node does not start.",
         action: "Correct what is named; docs/environment.md and docs/configuration.md list what may stand there.",
     }
+    ConfigChanged {
+        name: "config_changed",
+        level: Info,
+        limit: Unlimited,
+        meaning: "Somebody has changed the configuration of the node while it runs.",
+        action: "Nothing. The line has the request and who made it.",
+    }
     ConfigIgnored {
         name: "config_ignored",
         level: Warn,
@@ -390,7 +449,7 @@ log_classes! {
     }
     ConnectFailed {
         name: "connect_failed",
-        level: Warn,
+        level: Info,
         limit: AnyPeer,
         meaning: "A connection to a peer could not be made. What waits for it fails or takes another path; the driver tries again while there is something to send.",
         action: "The cause is in parentheses. See whether the peer runs, listens on the same port, and accepts connections from here.",
@@ -432,7 +491,7 @@ log_classes! {
     }
     ConnectionStalled {
         name: "connection_stalled",
-        level: Warn,
+        level: Info,
         limit: AnyPeer,
         meaning: "The peer did not respond on a connection for the LND timeout, and what waited for it was closed: over TCP, nothing moved or no delivery ACK arrived; over InfiniBand, work failed or did not end in time; over shared memory, the peer read nothing or sent no hello.",
         action: "See whether the peer is overloaded or stopped, and with InfiniBand, whether the path to it works. The timeout is `lnet_lnd_timeout`, or that of the driver: SOCKLND_SOCK_TIMEOUT or O2IBLND_TIMEOUT.",
@@ -446,7 +505,7 @@ log_classes! {
     }
     PeerClosed {
         name: "peer_closed",
-        level: Warn,
+        level: Info,
         limit: AnyPeer,
         meaning: "The peer has closed or reset its connections while messages to it were under way, as when its node or its program is stopped. Those that may be sent again take other paths, or wait for a new connection until their deadline.",
         action: "Find out who stopped the peer. If nobody did, look at its own log.",

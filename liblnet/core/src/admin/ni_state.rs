@@ -34,7 +34,7 @@ impl Admin<'_> {
         ni.set_fatal(reporter, fatal);
         let now = NiState::of(&ni);
         let cause = why.unwrap_or("recovered");
-        self.env.log(LogClass::NiState, nid, format_args!("NI {nid}: {before} -> {now} ({cause})"));
+        self.env.log(ni_class(fatal), nid, format_args!("NI {nid}: {before} -> {now} ({cause})"));
         self.health.reachability_may_change_for_all(self.topology);
         self.discovery.schedule_republish();
         if fatal {
@@ -133,4 +133,9 @@ impl Admin<'_> {
     fn neighbours_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {
         self.peers_on_net_of(ni).into_iter().filter(|peer_ni| ni.is_neighbour(peer_ni.nid())).collect()
     }
+}
+
+/// The class of the line about a change of an NI: a failure or a recovery.
+const fn ni_class(has_failed: bool) -> LogClass {
+    if has_failed { LogClass::NiState } else { LogClass::NiRecovered }
 }

@@ -1,7 +1,7 @@
 //! Routes that come up or go down, and the log lines about them (core-behaviour 7.3, 7.4).
 
 use super::Admin;
-use crate::model::{ActiveRoute, GatewayTerms};
+use crate::model::{ActiveRoute, GatewayTerms, RouteState};
 use crate::router::NetRoutes;
 use crate::select;
 use lnet_log::LogClass;
@@ -71,13 +71,33 @@ impl Admin<'_> {
             return false;
         }
         let (net, gateway) = (route.route.net, route.route.gateway);
-        let change = if is_up { "down -> up" } else { "up -> down" };
-        self.env.log(
-            LogClass::RouteState,
-            format_args!("{net} {gateway}"),
-            format_args!("route to {net} via {gateway}: {change}"),
-        );
+        let subject = format_args!("{net} {gateway}");
+        match is_up {
+            true => self.env.log(
+                LogClass::RouteUp,
+                subject,
+                format_args!("route to {net} via {gateway}: down -> up"),
+            ),
+            false => {
+                let why = self.why_down(route);
+                self.env.log(
+                    LogClass::RouteState,
+                    subject,
+                    format_args!("route to {net} via {gateway}: up -> down ({why})"),
+                );
+            }
+        }
         true
+    }
+
+    /// The cause for which a route is down, for the log.
+    fn why_down(&self, route: &ActiveRoute) -> &'static str {
+        let terms = GatewayTerms::of(&self.env.settings());
+        match self.topology.with_nets(|nets| select::route_state(route, nets, terms)) {
+            RouteState::NoResponse => "its gateway does not answer",
+            RouteState::Excluded => "its gateway does not forward, or has no interface up on the net",
+            RouteState::Unhealthy | RouteState::Up => "no path to its gateway is usable",
+        }
     }
 
     /// Whether a route is up (RT-22).

@@ -7,6 +7,7 @@ use crate::model::{Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{BufferGrant, BufferRequest, Waiting};
 use crate::select::ChosenPath;
 use crate::stats::MessageOutcome;
+use lnet_log::LogClass;
 use lnet_wire::{Errno, Header, Nid};
 use std::sync::Arc;
 
@@ -96,7 +97,12 @@ impl DataPath {
 
     /// Drops a message for which there is no path onwards.
     fn drop_forwarded(&self, mut message: Pooled<OutgoingMessage>, why: &'static str) {
-        self.log_drop(&message.header, why);
+        let Header { src_nid: from, dest_nid: to, body, .. } = &message.header;
+        self.env.log(
+            LogClass::TransitDropped,
+            from,
+            format_args!("{} {from} -> {to} dropped ({why})", body.kind()),
+        );
         self.count(&message, MessageOutcome::Dropped);
         self.report_sent(&mut message, Err(Errno::HostUnreachable.into()));
         self.retire(message);

@@ -282,7 +282,7 @@ impl DataPath {
         self.forget_dropped(message);
     }
 
-    /// Logs that a message is dropped that has arrived for this node, or for another one (dbg-025).
+    /// Logs that a message is dropped that has arrived for this node, or that it does not take for another one (dbg-025).
     pub(crate) fn log_drop(&self, header: &Header, why: impl Into<DropReason>) {
         let kind = header.body.kind();
         let (from, to) = (header.src_nid, header.dest_nid);

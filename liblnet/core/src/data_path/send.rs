@@ -19,6 +19,7 @@ use crate::model::response_to;
 use crate::model::{Gateway, Ni, PeerNi};
 use crate::sending::Admission;
 use crate::stats::MessageOutcome;
+use crate::sync::lock;
 use lnet_log::LogClass;
 use lnet_wire::{Body, Errno, Header};
 use std::cell::Cell;
@@ -342,6 +343,9 @@ impl DataPath {
             return;
         }
         let (from, to, kind) = (message.header.src_nid, message.header.dest_nid, message.header.body.kind());
+        if let Some(peer_ni) = &message.peer_ni {
+            lock(&peer_ni.peer_now().discovery.reachability).outage.note_failure(failure.errno);
+        }
         let (cause, errno, resends) = (failure.cause.text(), failure.errno.name(), message.attempts.resends);
         self.env.log(
             LogClass::MessageFailed,

@@ -8,13 +8,14 @@
 use super::{Health, PeerNiState};
 use crate::environment::Environment;
 use crate::environment::time::Time;
-use crate::model::Reachability;
 use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
+use crate::model::{Outage, Reachability};
 use crate::select::{self, Paths};
 use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::{NetId, Nid};
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ struct PathFacts {
     unresponsive: bool,
     /// Whether the local NI or the peer NI is down, or the gateway does not forward.
     down: bool,
+    /// Whether the local NI is down.
+    own_down: bool,
     /// Whether the path leads over a gateway; its state is then logged with that of the route.
     routed: bool,
 }
@@ -61,6 +64,8 @@ struct Assessment {
     usable: usize,
     /// The number of paths with an interface that is down.
     down: usize,
+    /// The number of paths with a local NI that is down.
+    own_down: usize,
     /// Whether all paths lead over gateways.
     routed: bool,
 }
@@ -80,6 +85,7 @@ impl Assessment {
                 its.paths += 1;
                 its.usable += usize::from(path.usable());
                 its.down += usize::from(path.down);
+                its.own_down += usize::from(path.own_down);
                 its.routed &= path.routed;
                 unresponsive |= path.unresponsive || path.routed && path.down;
             }
@@ -95,8 +101,28 @@ impl Assessment {
         its
     }
 
-    /// The cause of the state, for the log.
-    fn cause(&self) -> String {
+    /// Whether some paths are not usable, all of them because a local NI is down.
+    const fn is_of_own_nis(&self) -> bool {
+        self.own_down > 0 && self.own_down == self.paths - self.usable
+    }
+
+    /// The cause of the state, and what it has cost, for the log.
+    fn cause(&self, outage: Outage) -> String {
+        let Outage { resent, failed, last } = outage;
+        let mut text = self.state_of_paths();
+        if let Some(errno) = last.filter(|_| self.state == Reachability::Unreachable) {
+            _ = write!(text, ": {}", errno.text());
+        }
+        let counted = [(resent, "resent"), (failed, "failed")].into_iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
+        if !words.is_empty() {
+            _ = write!(text, "; messages: {}", words.join(", "));
+        }
+        text
+    }
+
+    /// The paths and their states in words.
+    fn state_of_paths(&self) -> String {
         let Self { paths, usable, down, .. } = *self;
         match self.state {
             Reachability::Unknown => "nothing has arrived from it".to_owned(),
@@ -193,11 +219,19 @@ fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) ->
         Some(time) => format!(" after {} s", time.as_secs()),
         None => String::new(),
     };
-    let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
-    let is_said_of_routes = assessment.routed && !is_unresponsive_behind_gateways(peer);
+    let outage = std::mem::take(&mut remembered.outage);
+    let (primary, cause, consequence) = (peer.primary, assessment.cause(outage), consequence(state));
+    let is_gateway = topology.is_gateway(peer);
+    // The lines about its routes tell of a gateway that does not answer, or does again.
+    let is_of_routes = is_gateway && [before, state].contains(&Reachability::Unreachable);
+    let is_said_of_routes = is_of_routes || assessment.routed && !is_unresponsive_behind_gateways(peer);
+    // The lines about the NIs of this node tell of what follows from their failures, or from their return.
+    let is_of_own_nis = assessment.is_of_own_nis();
+    let were_of_own_nis = std::mem::replace(&mut remembered.is_of_own_nis, is_of_own_nis);
+    let is_said_of_nis = is_of_own_nis || were_of_own_nis && state == Reachability::Reachable;
     env.log_of_peer(
-        peer.is_configured() || topology.is_gateway(peer),
-        log_class(before, state, is_said_of_routes),
+        peer.is_configured() || is_gateway,
+        log_class(before, state, is_said_of_routes || is_said_of_nis),
         primary,
         format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}"),
     );
@@ -250,16 +284,17 @@ fn facts_of_routes(paths: Paths<'_>, peer: &Peer, peer_ni: &PeerNi, terms: Gatew
         unresponsive: peer_ni.is_unresponsive_behind_gateways()
             || !select::is_route_usable(route, paths.nets, terms),
         down: select::route_state(route, paths.nets, terms) == RouteState::Excluded,
+        own_down: false,
         routed: true,
     };
     routes.map(fact).collect()
 }
 
 /// The class of the line about a change. A recovery is a warning at most. The first response of a peer is not logged as a
-/// recovery, nor is a change that follows from the state of gateways, which is logged once for the routes.
-const fn log_class(before: Reachability, now: Reachability, is_said_of_routes: bool) -> LogClass {
+/// recovery, nor is a change that follows from the state of gateways or of local NIs, which is logged once for the routes or the NIs.
+const fn log_class(before: Reachability, now: Reachability, is_said_elsewhere: bool) -> LogClass {
     match (before, now) {
-        _ if is_said_of_routes => LogClass::PeerReachable,
+        _ if is_said_elsewhere => LogClass::PeerReachable,
         (_, Reachability::Unreachable) => LogClass::PeerUnreachable,
         (Reachability::Unknown, Reachability::Reachable) | (_, Reachability::Unknown) => {
             LogClass::PeerReachable
@@ -283,6 +318,7 @@ fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<PathFacts> {
             proven: peer_ni.was_ever_heard_by(ni),
             unresponsive: peer_ni.unresponsive().has(ni.nid()),
             down: ni.is_fatal() || peer_ni.is_reported_down(),
+            own_down: ni.is_fatal(),
             routed: false,
         })
         .collect()
@@ -292,8 +328,10 @@ fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<PathFacts> {
 mod tests {
     use super::*;
     use Reachability::{Degraded, Reachable, Unknown, Unreachable};
+    use lnet_wire::Errno;
 
-    const GOOD: PathFacts = PathFacts { proven: true, unresponsive: false, down: false, routed: false };
+    const GOOD: PathFacts =
+        PathFacts { proven: true, unresponsive: false, down: false, own_down: false, routed: false };
     const UNTRIED: PathFacts = PathFacts { proven: false, ..GOOD };
     const DEAD: PathFacts = PathFacts { unresponsive: true, ..GOOD };
     const DOWN: PathFacts = PathFacts { down: true, ..GOOD };
@@ -341,7 +379,47 @@ mod tests {
         for (heard, paths, state, cause) in table {
             let assessment = Assessment::of(heard, paths.iter().map(|paths| paths.to_vec()));
             let row = format!("heard: {heard}, {paths:?}");
-            assert_eq!((assessment.state, assessment.cause().as_str()), (state, cause), "{row}");
+            assert_eq!((assessment.state, assessment.state_of_paths().as_str()), (state, cause), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_line_says_what_an_outage_has_cost_and_why_no_path_responds() {
+        let outage = |resent, failed, last| Outage { resent, failed, last };
+        let table: [(&[PathFacts], Outage, &str); 4] = [
+            (&[DEAD], outage(0, 0, None), "no path responds"),
+            (
+                &[DEAD],
+                outage(0, 1, Some(Errno::ConnectionRefused)),
+                "no path responds: Connection refused; messages: 1 failed",
+            ),
+            (
+                &[DEAD, GOOD],
+                outage(3, 0, Some(Errno::ConnectionReset)),
+                "1 of 2 paths usable; messages: 3 resent",
+            ),
+            (
+                &[GOOD],
+                outage(3, 1, Some(Errno::TimedOut)),
+                "1 of 1 paths usable; messages: 3 resent, 1 failed",
+            ),
+        ];
+        for (paths, outage, cause) in table {
+            assert_eq!(Assessment::of(true, [paths.to_vec()]).cause(outage), cause);
+        }
+    }
+
+    #[test]
+    fn what_follows_from_local_interfaces_alone_is_told_from_what_does_not() {
+        const OWN_DOWN: PathFacts = PathFacts { own_down: true, ..DOWN };
+        for (paths, expected) in [
+            (&[GOOD, OWN_DOWN][..], true),
+            (&[OWN_DOWN, OWN_DOWN], true),
+            (&[GOOD, OWN_DOWN, DEAD], false),
+            (&[GOOD, DOWN], false),
+            (&[GOOD], false),
+        ] {
+            assert_eq!(Assessment::of(true, [paths.to_vec()]).is_of_own_nis(), expected, "{paths:?}");
         }
     }
 

@@ -28,10 +28,6 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// The pause after all retries are spent, as long as no path has recovered: that of the pings of unresponsive paths.
 const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
 
-/// The time for which the resends to a peer after the first one are of the class [`LogClass::MessageResentToo`], as they
-/// belong to the same incident.
-const INCIDENT: Duration = Duration::from_secs(60);
-
 /// The path and the time of a resend.
 #[derive(Debug)]
 pub(crate) struct ResendPlan {
@@ -246,35 +242,25 @@ fn retries_until_deadline(
 
 fn log_resend(env: &Environment, message: &OutgoingMessage, path: Option<&ChosenPath>, failure: SendFailure) {
     let Some(ni) = &message.ni else { return };
+    if let Some(peer_ni) = &message.peer_ni {
+        lock(&peer_ni.peer_now().discovery.reachability).outage.note_resend(failure.errno);
+    }
     let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
     let (cause, errno) = (failure.cause.text(), failure.errno.name());
     let Some(path) = path else {
         return env.log(
-            resend_class(env, message),
+            LogClass::MessageResent,
             format_args!("{from} -> {to}"),
             format_args!("{kind} {from} -> {to} failed ({cause}, {errno}); waiting for a route"),
         );
     };
     let (new_from, new_to, resend) = (path.ni.nid(), path.next_hop(), message.attempts.resends + 1);
-    env.log(resend_class(env, message),
+    env.log(LogClass::MessageResent,
         format_args!("{from} -> {to}"),
         format_args!(
             "{kind} {from} -> {to} failed ({cause}, {errno}); resending via {new_from} -> {new_to}, resend {resend}"
         ),
     );
-}
-
-/// The log class of a resend: that of the first resend to the peer for a while, or of a further one.
-fn resend_class(env: &Environment, message: &OutgoingMessage) -> LogClass {
-    let Some(peer_ni) = &message.peer_ni else { return LogClass::MessageResent };
-    let now = env.now();
-    let peer = peer_ni.peer_now();
-    let logged_at = &mut lock(&peer.discovery.reachability).resend_logged_at;
-    if logged_at.is_some_and(|at| now.since(at) < INCIDENT) {
-        return LogClass::MessageResentToo;
-    }
-    *logged_at = Some(now);
-    LogClass::MessageResent
 }
 
 #[cfg(all(test, not(loom)))]

@@ -6,7 +6,8 @@
 use super::Health;
 use crate::environment::Environment;
 use crate::memory::{MdOptions, MissingResponse, ResponseKind};
-use crate::model::GatewayTerms;
+use crate::model::{GatewayTerms, PeerNi, Reachability};
+use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use std::sync::atomic::Ordering;
@@ -40,20 +41,30 @@ impl Health {
             }
             false => "the request is still to be sent",
         };
+        let peer_ni = topology.peer_ni(nid);
         env.log(
-            LogClass::ResponseTimeout,
+            timeout_class(peer_ni.as_deref()),
             nid,
             format_args!(
                 "no response from {nid} in time ({place}: {cause}); the MD that waited for it is unlinked"
             ),
         );
-        let Some(peer_ni) = topology.peer_ni(nid) else { return };
+        let Some(peer_ni) = peer_ni else { return };
         if topology.is_on_net(nid.net()) {
             self.lower_peer_ni(env, &peer_ni);
         } else if topology.has_usable_route(nid.net(), GatewayTerms::of(&env.settings())) {
             // A gateway has sent the request on, as far as is known: the node behind it does not respond.
             self.note_unresponsive_behind_gateways(&peer_ni);
         }
+    }
+}
+
+/// The class of the line about a response that has not come. From a peer that is not reachable none was to be expected.
+fn timeout_class(peer_ni: Option<&PeerNi>) -> LogClass {
+    let state = peer_ni.map(|peer_ni| lock(&peer_ni.peer_now().discovery.reachability).state);
+    match state {
+        Some(Reachability::Degraded | Reachability::Unreachable) => LogClass::ResponseLost,
+        Some(Reachability::Reachable | Reachability::Unknown) | None => LogClass::ResponseTimeout,
     }
 }
 

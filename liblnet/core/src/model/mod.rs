@@ -63,6 +63,7 @@ pub use peer_ni::PeerNi;
 pub use peer_state::PeerState;
 pub use priority::{LOWEST_PRIORITY, RulePriority};
 pub use provenance::{CarriedOrigin, Confirmation, MessageOrigin, Provenance};
+pub(crate) use reachability::Outage;
 pub use recovery_state::Recovery;
 pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};
 pub use request::Target;

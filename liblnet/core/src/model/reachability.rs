@@ -1,7 +1,7 @@
 //! The reachability of a peer, as stored.
 
 use crate::environment::time::Time;
-use lnet_wire::Reachability;
+use lnet_wire::{Errno, Reachability};
 
 /// The stored reachability of a peer, and the state that was last logged. Only the monitor thread changes them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,6 +11,33 @@ pub(crate) struct Remembered {
     /// The state that was logged last, and the time of that.
     pub(crate) logged: Reachability,
     pub(crate) logged_at: Option<Time>,
-    /// The time at which a resend of a message to the peer was last logged as the first one.
-    pub(crate) resend_logged_at: Option<Time>,
+    /// Whether that state followed from failures of interfaces of this node alone.
+    pub(crate) is_of_own_nis: bool,
+    /// The failures since then.
+    pub(crate) outage: Outage,
+}
+
+/// What a change of the reachability of a peer has cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outage {
+    /// Messages to the peer that were resent.
+    pub(crate) resent: u32,
+    /// Messages to the peer that were given up.
+    pub(crate) failed: u32,
+    /// The error of the last one.
+    pub(crate) last: Option<Errno>,
+}
+
+impl Outage {
+    /// Counts a message that is resent after this error.
+    pub(crate) const fn note_resend(&mut self, errno: Errno) {
+        self.resent = self.resent.saturating_add(1);
+        self.last = Some(errno);
+    }
+
+    /// Counts a message that is given up for this error.
+    pub(crate) const fn note_failure(&mut self, errno: Errno) {
+        self.failed = self.failed.saturating_add(1);
+        self.last = Some(errno);
+    }
 }

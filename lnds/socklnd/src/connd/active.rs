@@ -15,7 +15,7 @@ use lnd_common::connect_schedule::Next;
 use lnet_core::{Errno, Time};
 use lnet_log::{LogClass, write_line};
 use rustix::event::epoll;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Connd {
             ni.sock_timeout(),
         ) {
             Ok(connecting) => connecting,
-            Err(error) => return self.connect_failed(peer, Errno::from(&error), &error.to_string()),
+            Err(error) => return self.connect_failed(peer, Errno::from(&error), &cause(&error)),
         };
         if !privileged {
             self.log_unprivileged();
@@ -113,7 +113,7 @@ impl Connd {
                     return self.give_up_connect(key, Errno::NoMemory, "its socket cannot be polled");
                 }
                 Err(error) => {
-                    return self.give_up_connect(key, Errno::from(&error), &error.to_string());
+                    return self.give_up_connect(key, Errno::from(&error), &cause(&error));
                 }
             }
         }
@@ -179,7 +179,7 @@ impl Connd {
             ActiveStep::Open { version, incarnation, identity, order } => {
                 let kind = machine.kind();
                 if let Err(error) = sockets::settle(&socket, &self.shared.config, peer.ni.sock_timeout()) {
-                    return self.connect_failed(&peer, Errno::from(&error), &error.to_string());
+                    return self.connect_failed(&peer, Errno::from(&error), &cause(&error));
                 }
                 let settled =
                     Settled { socket, kind, version, order, remote: peer.ip(), identity, permit: None };
@@ -314,5 +314,13 @@ impl Connd {
                  accept that only with accept=all"
             );
         }
+    }
+}
+
+/// The cause of an error of a socket, for the log.
+fn cause(error: &io::Error) -> String {
+    match error.raw_os_error().and_then(Errno::from_number) {
+        Some(errno) => errno.text().to_owned(),
+        None => error.to_string(),
     }
 }
