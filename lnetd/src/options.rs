@@ -40,6 +40,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(crate) pid_file: Option<PathBuf>,
 
+    /// Keep what `lnetctl events` shows in this file, over the restarts of the daemon
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events_file: Option<PathBuf>,
+
     /// Level of the log on standard error: off, error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) log_level: Option<LevelFilter>,

@@ -1,5 +1,6 @@
 //! The daemon: start, serve, stop.
 
+use crate::events_file::EventsFile;
 use crate::options::Options;
 use crate::selftest::Selftest;
 use crate::source::Nets;
@@ -7,6 +8,7 @@ use listenfd::ListenFd;
 use lnet_dlc::request::NodeInfo;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_dlc::{Backend, Reply, Request, RequestError};
+use lnet_log::History;
 use lnet_node::{AttachConfig, AttachServer, ControlConfig, ControlServer, Node};
 use lnet_wire::{Errno, Pid};
 use sd_notify::NotifyState;
@@ -18,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+use std::time::SystemTime;
 
 /// The reason why the daemon did not start; its text is for the parent.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +75,11 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
         programs: Mutex::new(None),
         events: sender,
     });
+    let history = Arc::new(History::new(SystemTime::now));
     // First of all, as it detects another node of this name. Clients wait until the node is up.
-    let server = listen(options, Arc::clone(&daemon))?;
-    let node = match start_node(options, &nets) {
+    let server = listen(options, Arc::clone(&daemon), &history)?;
+    let events_file = options.events_file.clone().map(|path| EventsFile::open(path, &history));
+    let node = match start_node(options, &nets, &history) {
         Ok(node) => node,
         Err(failure) => {
             server.close();
@@ -126,7 +131,7 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     // From here on a new daemon finds name and ports free: until now the client that ended this one has waited.
     drop((response, events));
     server.stop();
-    drop(pid_file);
+    drop((pid_file, events_file));
     log::info!("node {} is down", options.node);
     Ok(())
 }
@@ -140,12 +145,17 @@ pub(crate) fn notify(states: &[NotifyState<'_>]) {
     }
 }
 
-fn listen(options: &Options, daemon: Arc<Daemon>) -> Result<ControlServer, StartFailure> {
+fn listen(
+    options: &Options,
+    daemon: Arc<Daemon>,
+    history: &Arc<History>,
+) -> Result<ControlServer, StartFailure> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => StartFailure::Running(options.node.clone()),
         _ => StartFailure::ControlSocket(error),
     };
     let mut config = ControlConfig::from_env(options.node.clone()).map_err(failed)?;
+    config.history = Some(Arc::clone(history));
     let mut passed = ListenFd::from_env();
     config.listener = passed.take_unix_listener(0).map_err(failed)?;
     if passed.len() > 1 {
@@ -163,9 +173,10 @@ fn admit_programs(node: &Arc<Node>) -> Result<Option<AttachServer>, StartFailure
     started.map_err(StartFailure::AttachSocket)
 }
 
-fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, StartFailure> {
+fn start_node(options: &Options, nets: &Nets, history: &Arc<History>) -> Result<Arc<Node>, StartFailure> {
     let started = nets.start_config().and_then(|mut config| {
         config.name = options.node.clone();
+        config.history = Arc::clone(history);
         Node::start(Pid::LUSTRE, config)
     });
     started.map_err(StartFailure::Node)

@@ -1,7 +1,9 @@
 //! The daemon as an operator and a client see it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_dlc::request::{AddLocalNi, AttachedPrograms, LndTunables, LocalNi, NiTunables, NodeInfo};
+use lnet_dlc::request::{
+    AddLocalNi, AttachedPrograms, LndTunables, LocalNi, NiTunables, NodeInfo, StateChange,
+};
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, Reply, Request};
 use lnet_wire::Errno;
@@ -385,4 +387,34 @@ fn a_daemon_says_what_became_of_programs_that_want_to_attach() {
     assert_eq!(programs(&place), AttachedPrograms::default());
     signal(&child, Signal::TERM);
     ends(child);
+}
+
+/// Fails if what happened before a restart, or who has changed the configuration, is not shown.
+#[test]
+fn what_has_happened_is_told_after_a_restart() {
+    let place = Place::new();
+    let file = place.path().join("events");
+    let arguments = ["--loopback-only", "--events-file", file.to_str().unwrap()];
+    let client = place.client(None);
+    let backend: &dyn Backend = &client;
+    let events = || backend.ask::<Vec<StateChange>>(Request::GetHistory(0)).unwrap();
+    let (child, _) = place.start(&arguments, |_| ());
+    assert_eq!(events(), []);
+    backend.tell(Request::ConfigRouter(true)).unwrap();
+    backend.tell(Request::ResetLnetStats).unwrap();
+    let before = events();
+    let [change] = before.as_slice() else { panic!("{before:?}") };
+    assert_eq!((change.number, change.kind.as_str(), change.level.as_str()), (1, "config_changed", "info"));
+    let user = rustix::process::geteuid().as_raw();
+    assert!(change.text.starts_with(r#"configuration: {"config_router":true} by "#), "{}", change.text);
+    assert!(change.text.contains(&format!("uid {user}")), "{}", change.text);
+    assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
+    assert!(ends(child).status.success());
+
+    let (child, _) = place.start(&arguments, |_| ());
+    let after = events();
+    let [first, second] = after.as_slice() else { panic!("{after:?}") };
+    assert_eq!((first, second.text.contains("unconfigure")), (change, true));
+    signal(&child, Signal::TERM);
+    assert!(ends(child).status.success());
 }

@@ -28,10 +28,12 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod class;
+mod history;
 mod rate_limited_log;
 mod stderr;
 
 pub use class::{Limit, LogClass};
+pub use history::{History, MAX_CHANGES, StateChange};
 #[doc(hidden)]
 pub use log;
 pub use rate_limited_log::{

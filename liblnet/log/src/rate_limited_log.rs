@@ -9,10 +9,11 @@
 //! allowance; configured subjects come on top. So a peer with unlimited names fills neither the memory nor the log.
 
 use crate::class::{Limit, LogClass};
+use crate::history::History;
 use std::collections::HashMap;
 use std::fmt::{self, Arguments, Display, Write as _};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Maximum number of lines about one subject in a period, in each class.
@@ -39,6 +40,7 @@ pub struct RateLimitedLog {
     /// Keys of the hash by which subjects are compared; a peer cannot know them.
     keys: RandomState,
     wake: Option<Wake>,
+    history: Option<Arc<History>>,
 }
 
 struct Wake(Box<dyn Fn() + Send + Sync>);
@@ -55,6 +57,13 @@ impl RateLimitedLog {
         let mut log = Self::new();
         log.wake = Some(Wake(Box::new(wake)));
         log
+    }
+
+    /// Adds the lines of classes that are kept to this history, too, whatever level is written.
+    #[must_use]
+    pub fn keeping(mut self, history: Option<Arc<History>>) -> Self {
+        self.history = history;
+        self
     }
 
     /// Writes `line`, or counts it as suppressed. `subject` is the subject of the line: a NID, a path
@@ -89,7 +98,9 @@ impl RateLimitedLog {
         subject: &impl Display,
         line: Arguments<'_>,
     ) {
-        if !log::log_enabled!(target: class.target(), class.level()) {
+        let is_written = log::log_enabled!(target: class.target(), class.level());
+        let history = self.history.as_ref().filter(|_| class.is_kept());
+        if !is_written && history.is_none() {
             return;
         }
         let key = self.key(subject);
@@ -103,7 +114,10 @@ impl RateLimitedLog {
         if let Some(Wake(wake)) = self.wake.as_ref().filter(|_| begins) {
             wake();
         }
-        if admitted {
+        if let Some(history) = history.filter(|_| admitted) {
+            history.add(class, subject, line);
+        }
+        if admitted && is_written {
             log::log!(target: class.target(), class.level(), "{line}");
         }
     }

@@ -20,7 +20,7 @@ use lnet_core::lnd::{DriverContext, Egress, InterfaceEvents, StartError};
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
-use lnet_log::{LogClass, write_line};
+use lnet_log::{History, LogClass, write_line};
 use lnet_wire::{NetId, Nid, Pid};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -41,6 +41,7 @@ pub struct Node {
     pub(crate) heat: HeatTable,
     pub(crate) setting_states: SettingStates,
     pub(crate) claims: Claims,
+    pub(crate) history: Arc<History>,
     threads: [CoreThread; 2],
     links: Links,
 }
@@ -58,6 +59,7 @@ impl Node {
             multi_rail: config.multi_rail,
             max_peers: config.max_peers,
             max_pending_responses: config.max_pending_responses,
+            history: Some(Arc::clone(&config.history)),
             ..CoreConfig::new(pid, wall_clock_ns())
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
@@ -65,7 +67,8 @@ impl Node {
         // A random number of the system, as the standard library uses them for its tables.
         let random = RandomState::new().hash_one(wall_clock_ns());
         let events = Arc::new(NiEvents(Arc::downgrade(&core)));
-        let context = DriverContext { events, clock: Arc::new(clock), random };
+        let history = Arc::clone(&config.history);
+        let context = DriverContext { events, clock: Arc::new(clock), random, history };
         let drivers = RunningDrivers::new(config.drivers.drivers(&context));
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
@@ -78,6 +81,7 @@ impl Node {
             heat: HeatTable::new(clock.now()),
             setting_states: SettingStates::new(&config),
             claims: Claims::default(),
+            history: Arc::clone(&config.history),
             threads: [discovery, monitor],
             links: Links::new(),
         });
@@ -179,7 +183,9 @@ impl Node {
     /// Serves control requests on sockets in the directory that the environment names (`LNET_RUNTIME_DIR`), until the returned
     /// server is stopped. Shut the node down first: clients that wait for a response get an error then.
     pub fn serve(self: &Arc<Self>) -> io::Result<ControlServer> {
-        ControlServer::start(ControlConfig::from_env(self.name.clone())?, Arc::clone(self) as SharedBackend)
+        let mut config = ControlConfig::from_env(self.name.clone())?;
+        config.history = Some(Arc::clone(&self.history));
+        ControlServer::start(config, Arc::clone(self) as SharedBackend)
     }
 
     /// Stops the node. No event is delivered after the return. A second call has no effect. ACKs and REPLYs in

@@ -7,8 +7,10 @@ use lnet_dlc::ip2nets::Rule;
 use lnet_dlc::networks::Network;
 use lnet_dlc::request::AddRoute;
 use lnet_dlc::runtime_dir::NodeName;
+use lnet_log::History;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// The start of forwarding with the node (RT-42).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +61,8 @@ pub struct StartConfig {
     pub max_pending_responses: u32,
     /// The CPU partitions of the machine.
     pub cpts: Layout,
+    /// Where changes of state are kept.
+    pub history: Arc<History>,
     /// The settings that environment variables have set, each with the variable.
     pub set_by_variables: Vec<(&'static str, &'static str)>,
     /// The directory with CPUs, NUMA nodes and devices: `/sys`, or one with the same layout.
@@ -84,6 +88,7 @@ impl Default for StartConfig {
             max_peers: 65_536,
             max_pending_responses: 65_536,
             cpts: Layout::Default,
+            history: Arc::new(History::new(SystemTime::now)),
             set_by_variables: Vec::new(),
             sysfs: "/sys".into(),
         }

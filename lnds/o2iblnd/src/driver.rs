@@ -15,6 +15,7 @@ use lnet_core::lnd::{
 };
 use lnet_core::topology::Ni;
 use lnet_core::{Clock, Errno, NiTunables, start_error};
+use lnet_log::History;
 use lnet_settings::Row;
 use lnet_wire::{NetId, NetType, Nid};
 use std::net::IpAddr;
@@ -26,6 +27,7 @@ struct O2iblnd {
     config: O2iblndConfig,
     events: Arc<dyn InterfaceEvents>,
     clock: Arc<dyn Clock>,
+    history: Arc<History>,
     nis: NiList<O2ibNi>,
 }
 
@@ -38,6 +40,7 @@ impl DriverConfig for O2iblndConfig {
             config: self.clone(),
             events: node.events,
             clock: node.clock,
+            history: node.history,
             nis: NiList::default(),
         })
     }
@@ -113,7 +116,12 @@ impl Driver for O2iblnd {
 
 impl O2iblnd {
     fn node_side(&self, upcalls: Arc<dyn Upcalls>) -> NodeSide {
-        NodeSide { upcalls, events: Arc::clone(&self.events), clock: Arc::clone(&self.clock) }
+        NodeSide {
+            upcalls,
+            events: Arc::clone(&self.events),
+            clock: Arc::clone(&self.clock),
+            history: Arc::clone(&self.history),
+        }
     }
 
     fn timeout(&self, upcalls: &dyn Upcalls) -> Duration {

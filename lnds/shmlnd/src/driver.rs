@@ -13,6 +13,7 @@ use lnet_core::lnd::{
 };
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Clock, Errno, NiTunables, OutgoingMessage, Pooled, start_error};
+use lnet_log::History;
 use lnet_log::LogClass;
 use lnet_os::descriptor::new_epoll;
 use lnet_os::local_socket::bind_local;
@@ -28,6 +29,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 struct Shmlnd {
     config: ShmlndConfig,
     clock: Arc<dyn Clock>,
+    history: Arc<History>,
     nis: NiList<ShmNi>,
     /// The names of interfaces that were found and have not started.
     reserved: Mutex<HashMap<Nid, (u32, OwnedFd)>>,
@@ -41,6 +43,7 @@ impl DriverConfig for ShmlndConfig {
         Arc::new(Shmlnd {
             config: self.clone(),
             clock: node.clock,
+            history: node.history,
             nis: NiList::default(),
             reserved: Mutex::default(),
         })
@@ -114,7 +117,7 @@ impl Driver for Shmlnd {
         let make = || {
             let epoll = Arc::new(new_epoll()?);
             let engine = Engine::new(local, socket, Arc::clone(&epoll))?;
-            ShmNi::new(ni, upcalls, Arc::clone(&self.clock), engine, epoll)
+            ShmNi::new(ni, upcalls, Arc::clone(&self.clock), &self.history, engine, epoll)
         };
         let shm_ni = make()
             .map_err(|error: io::Error| start_error!(Errno::from(&error), "{nid}: not started ({error})"))?;

@@ -8,7 +8,7 @@ use lnd_common::outputs::PassOutputs;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Clock, Errno, Provenance, Time};
-use lnet_log::{LogClass, RateLimitedLog};
+use lnet_log::{History, LogClass, RateLimitedLog};
 use lnet_wire::Nid;
 use lolnd::copy;
 use std::cell::OnceCell;
@@ -57,6 +57,7 @@ impl ShmNi {
         ni: &Arc<Ni>,
         upcalls: Arc<dyn Upcalls>,
         clock: Arc<dyn Clock>,
+        history: &Arc<History>,
         engine: Engine,
         epoll: Arc<OwnedFd>,
     ) -> io::Result<Arc<Self>> {
@@ -69,7 +70,7 @@ impl ShmNi {
             clock,
             shared,
             epoll,
-            log: RateLimitedLog::new(),
+            log: RateLimitedLog::new().keeping(Some(Arc::clone(history))),
         }))
     }
 }

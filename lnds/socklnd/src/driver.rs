@@ -31,7 +31,7 @@ use lnet_core::topology::Ni;
 use lnet_core::{
     Cause, Clock, Confirmation, Errno, MessageOrigin, NiTunables, OutgoingMessage, Pooled, start_error,
 };
-use lnet_log::{LogClass, write_line};
+use lnet_log::{History, LogClass, write_line};
 use lnet_settings::Row;
 use lnet_wire::{NetId, NetType, Nid};
 use std::cell::RefCell;
@@ -45,6 +45,7 @@ use std::time::Duration;
 pub struct Socklnd {
     config: SocklndConfig,
     clock: Arc<dyn Clock>,
+    history: Option<Arc<History>>,
     parts: OnceLock<Parts>,
     starting: Mutex<()>,
     ended: AtomicBool,
@@ -79,9 +80,19 @@ static NUMBERS: AtomicU64 = AtomicU64::new(0);
 impl Socklnd {
     /// A driver with these tunables, which reads the time from the node's clock.
     pub fn new(config: SocklndConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Self::with_history(config, clock, None)
+    }
+
+    /// The same, with the node's history of changes of state.
+    fn with_history(
+        config: SocklndConfig,
+        clock: Arc<dyn Clock>,
+        history: Option<Arc<History>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             config,
             clock,
+            history,
             parts: OnceLock::new(),
             starting: Mutex::new(()),
             ended: AtomicBool::new(false),
@@ -118,7 +129,7 @@ impl Socklnd {
         if let Some(parts) = self.parts.get() {
             return Ok(parts);
         }
-        let parts = Parts::new(self.config.clone(), Arc::clone(&self.clock))?;
+        let parts = Parts::new(self.config.clone(), Arc::clone(&self.clock), self.history.clone())?;
         if let Err(error) = self.start_threads(&parts) {
             parts.stop();
             return Err(error.into());
@@ -176,7 +187,7 @@ impl DriverConfig for SocklndConfig {
         // With delivery ACKs as the kernel sends them the node also sends no more identification than the kernel.
         let says_who = self.says_implementation && self.delivery_acks != DeliveryAcks::Large;
         let implementation_id = if says_who { implementation_id(node.random) } else { 0 };
-        Socklnd::new(Self { implementation_id, ..self.clone() }, node.clock)
+        Socklnd::with_history(Self { implementation_id, ..self.clone() }, node.clock, Some(node.history))
     }
 }
 
@@ -279,13 +290,13 @@ impl std::fmt::Debug for Socklnd {
 }
 
 impl Parts {
-    fn new(config: SocklndConfig, clock: Arc<dyn Clock>) -> io::Result<Self> {
+    fn new(config: SocklndConfig, clock: Arc<dyn Clock>, history: Option<Arc<History>>) -> io::Result<Self> {
         let watch = Arc::default();
         let schedulers = (0..config.schedulers.max(1))
             .map(|_| Scheduler::new(&watch).map(Arc::new))
             .collect::<io::Result<_>>()?;
         Ok(Self {
-            shared: Arc::new(Shared::new(config, clock)),
+            shared: Arc::new(Shared::new(config, clock, history)),
             schedulers,
             watch,
             commands: Arc::new(Commands::new()?),

@@ -6,7 +6,7 @@ use crate::sync::lock;
 use lnd_common::message_id::ConnSeq;
 use lnd_common::permit::Permits;
 use lnet_core::{Clock, Time};
-use lnet_log::{LogClass, RateLimitedLog};
+use lnet_log::{History, LogClass, RateLimitedLog};
 use lnet_wire::Nid;
 use std::collections::HashMap;
 use std::fmt::{Arguments, Display};
@@ -32,12 +32,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(config: SocklndConfig, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(config: SocklndConfig, clock: Arc<dyn Clock>, history: Option<Arc<History>>) -> Self {
         Self {
             permits: Permits::new(config.conns_per_address),
             config,
             clock,
-            log: RateLimitedLog::new(),
+            log: RateLimitedLog::new().keeping(history),
             deferred_bytes: Arc::default(),
             deferred_by_peer: Mutex::default(),
             connection_ids: AtomicU64::new(0),

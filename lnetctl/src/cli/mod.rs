@@ -3,6 +3,7 @@
 //! The documentation of options is what `--help` prints, in which brackets are no links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod events;
 mod fault;
 mod globals;
 mod lnet;
@@ -20,6 +21,7 @@ mod top;
 mod udsp;
 mod yaml;
 
+pub use events::Events;
 pub use fault::{Delay, DelayAdd, Drop, DropAdd, Fault, FaultDel, FaultFilter, FaultShow};
 pub use globals::{Format, Globals};
 pub use lnet::Lnet;
@@ -151,6 +153,11 @@ pub enum Command {
     /// Programs that have no node of their own and are attached to this one
     #[command(subcommand)]
     Program(Program),
+    /// What has happened: changes of interfaces, peers, paths, routes, connections, fault rules and the configuration
+    ///
+    /// One line each, the oldest first: its time, its level and the line of the log, also where the log has a level at which it is not
+    /// written. The node keeps the last 4096; lnetd with --events-file keeps them over its restarts.
+    Events(Events),
     /// Watch interfaces and peers, their rates, credits and health
     ///
     /// q ends it; p stops the picture and lets it go on; s changes the order of the peers; the arrow keys, j,

@@ -1,6 +1,7 @@
 //! The commands: from parsed options to the operations of `lnet_dlc`. One file for each group.
 
 mod cpt_of_nid;
+mod events;
 mod fault;
 mod mrrouting;
 mod net;
@@ -93,6 +94,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::PeerCredits(command) => peer::credits(command, cx),
         Command::Fault(command) => fault::run(command, cx),
         Command::Program(command) => others::program(command, cx),
+        Command::Events(command) => events::run(command, cx),
         Command::Help { .. } | Command::Exit | Command::Quit => CommandOutcome::change(ReturnCode::OK),
     }
 }

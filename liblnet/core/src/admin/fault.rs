@@ -2,7 +2,7 @@
 
 use super::Admin;
 use crate::fault::{DelayRule, DropRule, FaultStats, Filter};
-use lnet_log::{LogClass, write_line};
+use lnet_log::LogClass;
 use lnet_wire::{Nid, NidPattern};
 
 impl Admin<'_> {
@@ -10,9 +10,10 @@ impl Admin<'_> {
     pub fn add_drop_rule(&self, rule: DropRule) {
         self.faults.add_drop(rule, self.env.now());
         let Filter { source, dest, .. } = &rule.filter;
-        write_line!(
+        self.env.log(
             LogClass::FaultRule,
-            "drop rule {source} -> {dest} added; messages that match it are dropped"
+            format_args!("{source} -> {dest}"),
+            format_args!("drop rule {source} -> {dest} added; messages that match it are dropped"),
         );
     }
 
@@ -20,9 +21,10 @@ impl Admin<'_> {
     pub fn add_delay_rule(&self, rule: DelayRule) {
         self.faults.add_delay(rule, self.env.now());
         let Filter { source, dest, .. } = &rule.filter;
-        write_line!(
+        self.env.log(
             LogClass::FaultRule,
-            "delay rule {source} -> {dest} added; messages that match it are delayed"
+            format_args!("{source} -> {dest}"),
+            format_args!("delay rule {source} -> {dest} added; messages that match it are delayed"),
         );
     }
 

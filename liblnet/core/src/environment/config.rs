@@ -2,6 +2,7 @@
 
 use super::time::{Clock, ManualClock};
 use crate::cpt::{CptTable, Placement};
+use lnet_log::History;
 use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::Pid;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct CoreConfig {
     /// even if the others have used up the rest, so there are never twice as many. About 520 bytes each. Default
     /// 65536.
     pub max_pending_responses: u32,
+    /// Where changes of state are kept. Default `None`.
+    pub history: Option<Arc<History>>,
 }
 
 impl CoreConfig {
@@ -57,6 +60,7 @@ impl CoreConfig {
             max_peers: MAX_PEERS,
             max_pending_responses_per_peer: MAX_PENDING_RESPONSES_PER_PEER,
             max_pending_responses: MAX_PENDING_RESPONSES,
+            history: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::lnd::Driver;
 use crate::environment::time::Clock;
+use lnet_log::History;
 use lnet_settings::Row;
 use lnet_wire::Nid;
 use std::fmt::Debug;
@@ -35,4 +36,6 @@ pub struct DriverContext {
     pub clock: Arc<dyn Clock>,
     /// A random number of this start of the node.
     pub random: u64,
+    /// Where the node keeps changes of state.
+    pub history: Arc<History>,
 }

@@ -9,6 +9,7 @@
 pub mod counters;
 pub mod discovery;
 pub(crate) mod error_text;
+pub mod events;
 pub mod explain;
 #[cfg(test)]
 mod fake;

@@ -7,6 +7,7 @@ mod discovery;
 mod explain;
 mod fault;
 mod global;
+mod history;
 mod lnd_numbers;
 mod local_ni;
 mod peer;
@@ -19,6 +20,7 @@ pub use discovery::{Difference, Discover, Discovered, DiscoveryFailure, Discover
 pub use explain::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
 pub use global::{SetBy, Setting, SettingState, Tunables};
+pub use history::StateChange;
 pub use local_ni::{
     AddLocalNi, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
     SetConnsPerPeer, SetHealth, SetHealthKind,
@@ -99,6 +101,9 @@ pub enum Request {
     GetNode,
     /// The programs that are attached to the node. No IOCTL has this. [`Reply::Programs`].
     GetPrograms,
+    /// The changes of state that the node keeps with numbers greater than this one: some, in their order; none if there are no more. No
+    /// IOCTL has this. [`Reply::History`].
+    GetHistory(u64),
     /// (50) The node's `index`th NID, from 0; [`Errno::NotFound`] past the end. [`Reply::Id`].
     GetNi(u32),
     /// (51) Make messages to or from a NID (`None`: any) fail: this number of them, 0 to stop, `u32::MAX` for all.
@@ -196,6 +201,7 @@ impl Request {
             self,
             Self::GetNode
                 | Self::GetPrograms
+                | Self::GetHistory(_)
                 | Self::GetNi(_)
                 | Self::LnetDist(_)
                 | Self::GetRoute(_)
@@ -214,6 +220,20 @@ impl Request {
                 | Self::GetAppliedUdsp(..)
                 | Self::Explain(_)
         )
+    }
+}
+
+impl Request {
+    /// Whether the request changes what is configured: not a question, a message to a peer, or a reset of counters.
+    pub const fn changes_configuration(&self) -> bool {
+        let is_message = matches!(self, Self::PingPeer(_) | Self::Discover(_));
+        let is_reset = matches!(self, Self::ResetLnetStats | Self::ResetFaults(_));
+        !self.only_reads() && !is_message && !is_reset
+    }
+
+    /// The request with its values, for a line of the log.
+    pub fn in_words(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
@@ -273,6 +293,8 @@ replies! {
     Node(NodeInfo),
     /// The programs that are attached to the node.
     Programs(AttachedPrograms),
+    /// Changes of state.
+    History(Vec<StateChange>),
     /// One of the node's NIDs with its process id.
     Id(ProcessId),
     /// One NID.

@@ -5,6 +5,7 @@ mod explain;
 mod fault;
 mod health;
 pub(crate) mod heat;
+mod history;
 mod local_ni;
 mod peer;
 mod policy;
@@ -43,6 +44,7 @@ impl Backend for Node {
             })),
             // Who runs the node and lets programs attach adds them.
             Request::GetPrograms => Ok(Reply::Programs(AttachedPrograms::default())),
+            Request::GetHistory(after) => Ok(Reply::History(history::changes_after(&self.history, after))),
             Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),
             Request::FailNid(nid, count) => {
                 core.admin().fail_nid(nid, count);

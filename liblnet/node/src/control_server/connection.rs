@@ -81,6 +81,12 @@ fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Res
         );
         Err(Errno::Io.into())
     });
+    if result.is_ok() && request.changes_configuration() {
+        slot.log(
+            LogClass::ConfigChanged,
+            format_args!("configuration: {} by {}", request.in_words(), slot.user),
+        );
+    }
     Response { result, warnings }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::clock::MonotonicClock;
 use lnet_core::Clock;
-use lnet_log::{LogClass, RateLimitedLog};
+use lnet_log::{History, LogClass, RateLimitedLog};
 use std::fmt::{Arguments, Display};
+use std::sync::Arc;
 
 /// The log of one server. It has its own clock, as the server may serve another backend than a node.
 #[derive(Debug)]
@@ -13,8 +14,8 @@ pub(super) struct ServerLog {
 }
 
 impl ServerLog {
-    pub(super) fn new() -> Self {
-        Self { clock: MonotonicClock::start(), log: RateLimitedLog::new() }
+    pub(super) fn new(history: Option<Arc<History>>) -> Self {
+        Self { clock: MonotonicClock::start(), log: RateLimitedLog::new().keeping(history) }
     }
 
     /// Writes a line; the subject is the user of the client, or the socket.

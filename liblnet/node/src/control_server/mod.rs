@@ -14,7 +14,7 @@ use clients::Clients;
 use listener::{Access, ControlListener};
 use lnet_dlc::Backend;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
-use lnet_log::{LogClass, write_line};
+use lnet_log::{History, LogClass, write_line};
 use lnet_os::descriptor::{accept_unix, unix_pair};
 use lnet_os::thread::JoinHandle;
 use log::ServerLog;
@@ -42,6 +42,8 @@ pub struct ControlConfig {
     pub status_listener: Option<UnixListener>,
     /// The longest time from the first byte of a request to its last, and for a client to read a reply.
     pub request_timeout: Duration,
+    /// Where changes of the configuration are kept.
+    pub history: Option<Arc<History>>,
     /// The maximum number of clients of one socket. A further client replaces the one that has been idle for longest.
     pub max_clients: usize,
 }
@@ -62,6 +64,7 @@ impl ControlConfig {
             status_mode: None,
             listener: None,
             status_listener: None,
+            history: None,
             request_timeout: Duration::from_secs(10),
             max_clients: 64,
         }
@@ -107,7 +110,7 @@ impl ControlServer {
             (None, Some(mode)) => Some(bind(&status, mode)?),
             (None, None) => None,
         };
-        let log = Arc::new(ServerLog::new());
+        let log = Arc::new(ServerLog::new(config.history));
         let listeners: Vec<(ControlListener, Arc<Clients>)> =
             [(Some(control), Access::Configure), (status, Access::Read)]
                 .into_iter()

@@ -14,7 +14,7 @@ use lnd_common::engine_ni::{EngineNi, Look, NiShared, Turn};
 use lnet_core::lnd::{InterfaceEvents, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{ArrivingMessage, Cause, Clock, Errno, OutgoingMessage, Pooled, Time};
-use lnet_log::RateLimitedLog;
+use lnet_log::{History, RateLimitedLog};
 use lnet_wire::Nid;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicU16;
@@ -49,6 +49,7 @@ pub(crate) struct NodeSide {
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) events: Arc<dyn InterfaceEvents>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) history: Arc<History>,
 }
 
 /// One interface.
@@ -78,6 +79,7 @@ impl O2ibNi {
         let descriptors = device.descriptors()?;
         let engine = DeviceEngine { engine, device: Some(device), events: Vec::new() };
         let shared = NiShared::new(engine).map_err(|error| Errno::from(&error))?;
+        let log = RateLimitedLog::new().keeping(Some(Arc::clone(&node.history)));
         Ok(Arc::new_cyclic(|me| Self {
             nid: ni.nid(),
             me: Weak::clone(me),
@@ -86,7 +88,7 @@ impl O2ibNi {
             fixed_timeout,
             shared,
             descriptors,
-            log: RateLimitedLog::new(),
+            log,
             conns_per_peer,
         }))
     }
