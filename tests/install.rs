@@ -29,7 +29,7 @@ impl Place {
         ] {
             fs::write(release.join(name), format!("ours: {name}, LNET_RUNTIME_DIR")).unwrap();
         }
-        for file in ["man/lnetctl.8", "man/lst.8"] {
+        for file in ["man/lnetctl.8", "man/lst.8", "man/LNetPut.3", "man/lnet.7"] {
             write_new(&release.join(file), "a manual page");
         }
         for file in ["lnetctl.bash", "_lnetctl", "lnetctl.fish", "lst.bash", "_lst", "lst.fish"] {
@@ -100,6 +100,8 @@ fn built_files_are_installed_without_a_rebuild() {
         "include/lnet/api.h",
         "share/man/man8/lnetctl.8",
         "share/man/man8/lst.8",
+        "share/man/man3/LNetPut.3",
+        "share/man/man7/lnet.7",
         "share/man/man7/lnet-attach.7",
         "share/bash-completion/completions/lst",
         "lib/systemd/system/lnetd.service",

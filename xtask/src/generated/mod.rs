@@ -8,6 +8,7 @@ mod exported;
 mod headers;
 mod logs;
 mod pictures;
+mod rail_failure;
 mod requirements;
 mod sections;
 mod settings;
@@ -44,6 +45,7 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/environment.md", make: Make::Sections(settings::update_environment) },
     Generated { path: "docs/errors.md", make: Make::File(errors::document) },
     Generated { path: "docs/logs.md", make: Make::File(logs::document) },
+    Generated { path: "docs/pictures/rail-failure.svg", make: Make::File(rail_failure::picture) },
     Generated { path: "docs/requirements.md", make: Make::File(requirements::document) },
     // The headers of other libraries are written by hand.
     Generated { path: "include", make: Make::Folder(headers::make, &["ptlrpc", "lnet/selftest.h"]) },
