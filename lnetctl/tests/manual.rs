@@ -49,3 +49,34 @@ fn each_shell_completes_each_command() {
         }
     }
 }
+
+/// Fails if a page of a command has no example, or an example that the command line does not take.
+#[test]
+fn each_page_has_examples_that_the_command_line_takes() {
+    let examples = generate::EXAMPLES;
+    for command in Cli::command().get_subcommands().filter(|command| is_described(command)) {
+        let heading = format!("\n## {}\n", command.get_name());
+        assert!(examples.contains(&heading), "no example of {}", command.get_name());
+    }
+    let lines = examples.lines().filter_map(|line| line.trim_start().strip_prefix("$ "));
+    for line in lines.filter_map(|line| line.find("lnetctl").map(|at| &line[at..])) {
+        let words = line.split(' ').map(|word| word.trim_matches('\''));
+        let parsed = Cli::command().try_get_matches_from(words);
+        assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+    }
+}
+
+/// Fails if a page lacks a section that readers look for.
+#[test]
+fn each_page_has_its_sections() {
+    for (name, text) in generate::program().manual_pages().unwrap() {
+        let text = String::from_utf8(text).unwrap();
+        for section in
+            ["NAME", "SYNOPSIS", "DESCRIPTION", "\"EXIT STATUS\"", "EXAMPLES", "FILES", "\"SEE ALSO\""]
+        {
+            assert!(text.contains(&format!(".SH {section}\n")), "{name}: no {section}");
+        }
+        let references = text.split_once(".SH \"SEE ALSO\"\n").map(|(_, text)| text.trim().lines().count());
+        assert!(references > Some(1), "{name}: SEE ALSO names too little");
+    }
+}

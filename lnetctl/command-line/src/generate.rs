@@ -1,9 +1,12 @@
 //! `PROGRAM generate`: manual pages and completions, from the definition of a command line. `make build` calls it; the help does not
 //! show it.
 
+mod page;
+
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use page::{example, lines_of_80, reference};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,8 +19,12 @@ pub struct Program {
     pub exit_status: &'static str,
     /// The manual pages of the program.
     pub pages: Pages,
-    /// The pages that the manual refers to; empty: none.
-    pub see_also: &'static str,
+    /// The examples of all pages: below `## NAME` those of the command NAME, or of the program; code is indented by four blanks.
+    pub examples: &'static str,
+    /// The files that the program uses, and what they are.
+    pub files: &'static [(&'static str, &'static str)],
+    /// The pages that the pages of commands refer to; those of the empty name are for the program's own page.
+    pub see_also: &'static [(&'static str, &'static [&'static str])],
 }
 
 /// The pages of a manual.
@@ -96,14 +103,8 @@ impl Program {
             let hidden = !is_described(&command);
             command.hide(hidden)
         };
-        let man = Man::new(command.clone().display_name(name.clone()).mut_subcommands(hide))
-            .title(name.to_uppercase())
-            .section("8")
-            .source(concat!("liblnet ", env!("CARGO_PKG_VERSION")))
-            .manual("LNet")
-            .date("");
+        let man = Man::new(command.clone().display_name(name.clone()).mut_subcommands(hide)).section("8");
         let mut text = Vec::new();
-        man.render_title(&mut text)?;
         man.render_name_section(&mut text)?;
         man.render_synopsis_section(&mut text)?;
         man.render_description_section(&mut text)?;
@@ -118,12 +119,24 @@ impl Program {
         }
         let exit_status = self.exit_status.strip_prefix("Exit status: ").unwrap_or(self.exit_status);
         writeln!(text, ".SH \"EXIT STATUS\"\n{exit_status}")?;
-        let see_also = if is_first { self.see_also.to_owned() } else { format!("{}(8)", self.name()) };
-        if !see_also.is_empty() {
-            writeln!(text, ".SH \"SEE ALSO\"\n{see_also}")?;
+        if let Some(example) = example(self.examples, command.get_name()) {
+            writeln!(text, ".SH EXAMPLES\n{example}")?;
         }
-        let text = String::from_utf8_lossy(&text);
-        Ok(format!("{PREAMBLE}{}", text.replace(PREAMBLE, "")).into_bytes())
+        writeln!(text, ".SH FILES")?;
+        for (file, about) in self.files {
+            writeln!(text, ".TP\n\\fI{}\\fR\n{about}", file.replace('-', "\\-"))?;
+        }
+        let key = if is_first { "" } else { command.get_name() };
+        let own = self.see_also.iter().find(|(its, _)| *its == key).map_or(&[][..], |(_, pages)| *pages);
+        let program = format!("{}(8)", self.name());
+        let pages = own.iter().copied().chain((!is_first).then_some(program.as_str()));
+        let references: Vec<String> = pages.map(reference).collect();
+        writeln!(text, ".SH \"SEE ALSO\"\n{}", references.join(",\n"))?;
+
+        let version = concat!("liblnet ", env!("CARGO_PKG_VERSION"));
+        let title = format!(".TH {} 8 \"\" \"{version}\" LNet\n", name.to_uppercase().replace('-', "\\-"));
+        let text = String::from_utf8_lossy(&text).replace(PREAMBLE, "");
+        Ok(format!("{PREAMBLE}{title}{}", lines_of_80(&text)).into_bytes())
     }
 }
 

@@ -80,18 +80,36 @@ export, ping and discover).";
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Start or stop LNet
+    ///
+    /// A node needs a process. Programs that use LNet have one of their own, or attach to that of a daemon; where none runs,
+    /// 'lnet configure' starts the daemon lnetd, whose node has the loopback only. 'net add' or 'import' gives it nets. 'lnet
+    /// unconfigure' ends it.
     #[command(subcommand)]
     Lnet(Lnet),
     /// Routes: nets that are reached through other nodes
+    ///
+    /// A node reaches a net that none of its interfaces is on by a gateway: a router that is on one of its nets, and forwards. A route
+    /// names the net and the gateway. Give several routes for a net where there are several routers: the node checks each of them, and
+    /// uses those that are up. The nodes on the other side need routes back.
     #[command(subcommand)]
     Route(Route),
     /// Nets and the interfaces on them
+    ///
+    /// A node is on nets by its interfaces, each of which has an address on the net: its NID. Several interfaces on one net, or on several nets
+    /// that peers are on as well, are rails: messages are spread over them, and avoid those that fail. Interfaces may come and go
+    /// while the node runs.
     #[command(subcommand)]
     Net(Net),
     /// What this node has as a router
+    ///
+    /// A node forwards messages between its nets after 'set routing 1'. It keeps them in router buffers meanwhile, whose numbers 'set
+    /// tiny_buffers' and its like change. Few credits and a mincredits below 0 say that messages have waited for buffers.
     #[command(subcommand)]
     Routing(Routing),
     /// Settings of the whole node
+    ///
+    /// Each has a number or a word as its value, and takes effect at once. 'global show' shows the values, 'tunables' also their defaults
+    /// and who set them. A file of configuration has them in its block 'global'; at the start an environment variable sets each.
     #[command(subcommand)]
     Set(Set),
     /// Read a YAML file of configuration
@@ -106,29 +124,58 @@ pub enum Command {
     /// has the rest, and a file is left as it was.
     Export(Export),
     /// Counters of the node
+    ///
+    /// What the node has sent, received, forwarded and dropped, and how sending failed: local_... where this node is the cause, remote_...
+    /// the peer, network_... the path. Counters that grow tell where to look next: 'net show -v 3' and 'peer show -v 3' have those of each
+    /// interface.
     Stats(Stats),
     /// For finding faults
+    ///
+    /// A NID whose health has suffered is in recovery: it is pinged until it is healthy again. This shows which ones are, on either side.
     #[command(subcommand)]
     Debug(Debug),
     /// All settings of the node
+    ///
+    /// In the form of the block 'global' of a file of configuration. 'set' changes one of them.
     #[command(subcommand)]
     Global(Global),
     /// All settings of the node and tunables of its drivers, with values, defaults and who set them
+    ///
+    /// Use it where a value is not the expected one: it says whether the default, the environment, a file or a command has set it, and
+    /// whether it can change while the node runs.
     Tunables,
-    /// Other nodes
+    /// Other nodes: their NIDs, state and health, and the path that messages to them take
+    ///
+    /// A peer is another node that this one exchanges messages with, and all NIDs by which it can be reached. Most peers need no
+    /// configuration: a node discovers their NIDs at the first message, and forgets peers that nobody uses. Add a peer by hand where
+    /// discovery is off, or to fix its NIDs.
+    ///
+    /// When messages to a node fail, 'peer show -v 3' shows its credits, counters and health, and 'peer explain' which path the next
+    /// message takes, and why no other.
     #[command(subcommand)]
     Peer(Peer),
     /// Ask other nodes for their NIDs
+    ///
+    /// A ping says whether LNet is up on another node and can be reached, and by which NIDs else. It stores nothing: 'discover' does.
     ///
     /// It fails if one of the words found no answer; between commas, one answer is enough.
     Ping(Ping),
     /// Discover other nodes: learn all their NIDs, and tell them those of this node
     ///
+    /// Nodes do so by themselves before the first message to a peer. The command does it again, whatever is known of the peer, and
+    /// waits for the result: after a change of interfaces, or to see why a peer is used by one NID only.
+    ///
     /// It fails if one of the words found no answer; between commas, one answer is enough.
     Discover(Discover),
     /// Show the service ID by which the node's o2ib interfaces are reached
+    ///
+    /// Subnet managers and firewalls of InfiniBand tell LNet's connections by it. A node without o2ib interfaces has none.
     ServiceId,
     /// Selection rules: which interfaces are preferred for what
+    ///
+    /// The User Defined Selection Policy: where a node has several paths to another, rules say which nets, interfaces, peers, pairs and
+    /// routers come first. Health goes before rules, so that a preferred interface that fails is left until it recovers. Without rules
+    /// all paths that work are used alike. 'peer explain' shows what a rule does.
     #[command(subcommand, alias = "policy")]
     Udsp(Udsp),
     /// Selection rules by what they are about: nets, NIDs, pairs
@@ -140,6 +187,9 @@ pub enum Command {
     /// KSOCKLND_CONFIG names, with the interfaces of all TCP nets, separated by commas.
     SetupMrrouting,
     /// Show to which CPU partition a NID belongs
+    ///
+    /// The CPUs of a machine are divided into partitions, and the state of a peer is kept in one of them, which follows from its NID. This is for
+    /// finding out why one CPU has more to do than others.
     CptOfNid(CptOfNid),
     /// Show the NUMA range
     #[command(subcommand, hide = true)]
@@ -148,9 +198,15 @@ pub enum Command {
     #[command(subcommand, name = "peer_credits", hide = true)]
     PeerCredits(PeerCredits),
     /// Lose or delay messages on purpose, to test what is built on LNet
+    ///
+    /// Rules say which messages of this node are lost, fail or come late, by sender, receiver, type and portal. With them a program can
+    /// be tested against failing networks without touching cables. Rules end with the node, or by 'del'.
     #[command(subcommand)]
     Fault(Fault),
     /// Programs that have no node of their own and are attached to this one
+    ///
+    /// A program whose environment names no nets uses the node of the user's lnetd, together with others. This shows them, with their
+    /// processes and PIDs in LNet, and what they have on the node.
     #[command(subcommand)]
     Program(Program),
     /// What has happened: changes of interfaces, peers, paths, routes, connections, fault rules and the configuration
@@ -159,6 +215,9 @@ pub enum Command {
     /// written. The node keeps the last 4096; lnetd with --events-file keeps them over its restarts.
     Events(Events),
     /// Watch interfaces and peers, their rates, credits and health
+    ///
+    /// One line for each interface of the node and for each peer. Look here first when transfers are slow: for rails without traffic, for
+    /// health below 1000, and for credits below 0, behind which messages wait.
     ///
     /// q ends it; p stops the picture and lets it go on; s changes the order of the peers; the arrow keys, j,
     /// k, PageUp, PageDown, Home and End move through them.
