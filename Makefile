@@ -43,6 +43,7 @@ help:
 	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, real nodes whose rails come and go, and attached programs that are killed"
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
+	@echo "make docs       the site of the documents, with search and the manual pages: $(CARGO_TARGET_DIR)/book/html"
 	@echo "make lint       formats, lints, licences, drift of generated files"
 	@echo "make bench      criterion, LNet beside raw TCP, libfabric and UCX, and the grid of LNet selftest beside iperf3: docs/performance.md and its pictures"
 	@echo "make bench-quick  the rows of the side-by-side that tell most, in under three minutes, printed and not written anywhere (COMPARE_FLAGS='--congestion reno': with another TCP congestion control)"
@@ -143,6 +144,11 @@ test-o2ib:
 .PHONY: bench-o2ib
 bench-o2ib:
 	@scripts/test-o2ib speed
+
+.PHONY: docs
+docs:
+	@scripts/setup docs
+	scripts/docs
 
 lint:
 	@scripts/setup lint

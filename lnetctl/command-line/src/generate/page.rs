@@ -1,4 +1,4 @@
-//! The text of manual pages: examples, references, and lines that mandoc(1) does not complain about.
+//! The text of manual pages: examples, references, and lines as mandoc(1) wants them.
 
 use std::fmt::Write as _;
 
