@@ -222,6 +222,16 @@ pub(crate) fn pages(root: &Path, headers: &[Header]) -> Result<Pages> {
     CONCEPTS.iter().map(page).collect()
 }
 
+/// The types that pages describe, each with its page.
+pub(crate) fn types() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CONCEPTS.iter().flat_map(|concept| {
+        concept.parts.iter().filter_map(|part| match part {
+            Type(_, name) => Some((*name, concept.name)),
+            _ => None,
+        })
+    })
+}
+
 impl Concept {
     fn page(&self, root: &Path, headers: &[Header]) -> Result<String> {
         let mut page = Page::new(self.name, "7", &[self.name], self.about);

@@ -1,5 +1,6 @@
 //! Section 3: a page for each C function, from the comment in its header.
 
+use crate::concepts;
 use crate::examples::{self, Example};
 use crate::header::{Header, Item};
 use crate::prose::{self, Names, Parts, sentences};
@@ -30,6 +31,11 @@ const SHARES_A_PAGE: &str = "Shows that ";
 const RESULTS: &str = "Results: ";
 const THREADS: &str = "Threads: ";
 
+/// From this length on, the section NAME has only the part of a sentence before a bracket or comma.
+const LONG: usize = 90;
+/// A part of the names of functions that only other functions of their header call.
+const INTERNAL: &str = "_hld_";
+
 /// The functions of one page, from one header.
 struct Group<'a> {
     header: &'a Header,
@@ -45,6 +51,7 @@ pub(crate) fn pages(root: &Path, headers: &[Header]) -> Result<Pages> {
         .flat_map(|header| &header.items)
         .filter(|item| item.is_function && !item.doc.is_empty())
         .map(|item| item.name.clone())
+        .chain(concepts::types().map(|(name, _)| name.to_owned()))
         .collect();
     let mut pages = Pages::new();
     for group in &groups {
@@ -57,12 +64,16 @@ pub(crate) fn pages(root: &Path, headers: &[Header]) -> Result<Pages> {
             pages.insert(format!("{}.3", other.name), format!(".so man3/{first}.3\n"));
         }
     }
+    // The types that these functions take, which are on pages of section 7.
+    for (name, page) in concepts::types() {
+        pages.insert(format!("{name}.3"), format!(".so man7/{page}.7\n"));
+    }
     Ok(pages)
 }
 
 fn groups(header: &Header) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for item in header.items.iter().filter(|item| item.is_function) {
+    for item in header.items.iter().filter(|item| item.is_function && !item.name.contains(INTERNAL)) {
         let shares = item.doc.is_empty() || item.doc[0][0].starts_with(SHARES_A_PAGE);
         match groups.last_mut() {
             Some(last) if shares => last.functions.push(item),
@@ -255,15 +266,28 @@ fn errors(page: &mut Page, parts: &Parts, names: &Names) {
 fn about(function: &Item) -> String {
     let text = function.doc.first().map(|lines| lines.join(" ")).unwrap_or_default();
     let first = sentences(&text).into_iter().next().unwrap_or_default();
-    let first = first.split([':', ';']).next().unwrap_or_default();
     // A sentence may begin with the name of a parameter.
-    let first = first.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned();
+    let first = before(before(before(&first, ":", 0), ";", 0), ". ", 0).trim_end_matches('.');
+    let first = match first.len() > LONG {
+        true => before(before(first, " (", LONG / 3), ", ", LONG / 3).to_owned(),
+        false => first.to_owned(),
+    };
     let word = first.split(' ').next().unwrap_or_default();
     // A capital letter stays only in names, such as YAML.
     match word.chars().skip(1).any(char::is_uppercase) {
         true => first,
         false => first[..1].to_lowercase() + &first[1..],
     }
+}
+
+/// The text before a mark that is not in brackets and has at least `least` bytes before it; all of the text if there is none.
+fn before<'a>(text: &'a str, mark: &str, least: usize) -> &'a str {
+    let is_outside = |at: usize| {
+        let count = |bracket| text[..at].matches(bracket).count();
+        count('(') <= count(')')
+    };
+    let found = text.match_indices(mark).map(|(at, _)| at).find(|at| *at >= least && is_outside(*at));
+    found.map_or(text, |at| &text[..at])
 }
 
 /// The names of a function's parameters.
