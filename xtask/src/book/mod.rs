@@ -32,7 +32,10 @@ pub(crate) fn write(root: &Path, target: &Path) -> Result<()> {
     for chapter in book.chapters.iter().map(String::as_str).chain([SUMMARY]) {
         let text = fs::read_to_string(root.join(chapter))?;
         let text = links::rewritten(&text, |link| book.link_of_site(root, chapter, link, &mut pictures));
-        write_new(&target.join(place(chapter)), &text)?;
+        // mdBook shows Mermaid as text; the pages of the repository draw it.
+        let drawn =
+            format!("[Drawn]({REPOSITORY}/blob/main/{chapter}), this text is a picture:\n\n```text\n");
+        write_new(&target.join(place(chapter)), &text.replace("```mermaid\n", &drawn))?;
     }
     for picture in pictures {
         write_new(&target.join(place(&picture)), &fs::read_to_string(root.join(&picture))?)?;
