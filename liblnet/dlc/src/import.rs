@@ -1,6 +1,6 @@
 //! Import of files of configuration: `lnetctl import`, `lustre_yaml_*`.
 
-mod adding;
+pub(crate) mod adding;
 mod checking;
 mod complete_peers;
 mod deleting;
@@ -95,7 +95,7 @@ fn nets_last(blocks: Vec<Block>) -> Vec<Block> {
 
 /// Reports every problem, with the file's name before its place, and `end` after the last one. The code of the last one is the
 /// result.
-fn report_problems(
+pub(crate) fn report_problems(
     name: &str,
     purpose: Purpose,
     problems: &[Problem],
@@ -131,7 +131,7 @@ fn reported_as(block: Option<&'static str>, purpose: Purpose) -> (Operation, &'s
 }
 
 /// The last of several results that is a failure.
-fn last_failure(results: impl IntoIterator<Item = ReturnCode>) -> ReturnCode {
+pub(crate) fn last_failure(results: impl IntoIterator<Item = ReturnCode>) -> ReturnCode {
     results.into_iter().filter(|rc| !rc.is_ok()).last().unwrap_or(ReturnCode::OK)
 }
 

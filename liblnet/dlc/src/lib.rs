@@ -3,6 +3,7 @@
 //! - [`request`]: the requests to a node, one for each control call of the kernel, and the
 //!   [`Backend`] that carries them out: a node in this process or the control socket of another.
 //! - [`ops`]: the operations of the DLC API (`lustre_lnet_*`), over a backend.
+//! - [`import`], [`apply`] and [`export`]: files of configuration.
 //! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
 //! - [`networks`], [`ip2nets`], [`routes`]: the strings that the kernel's module parameters of these names have.
 //! - [`host_names`]: host names in NIDs.
@@ -13,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod apply;
 pub mod client;
 pub mod cpts;
 pub mod daemon;
@@ -28,6 +30,7 @@ mod nearest;
 pub mod networks;
 pub mod ops;
 pub mod peer_state;
+mod present;
 pub mod ranges;
 pub mod report;
 pub mod request;

@@ -193,6 +193,7 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
         ],
     ),
     (
+            ("apply", &["import", "ip2nets", "model", "ops", "request"]),
         "ptlrpc",
         &[
             ("message", &[]),

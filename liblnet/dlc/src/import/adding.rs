@@ -31,7 +31,8 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
             ops::routing::config_buffers(backend, tiny, small, large, item.seq_no, report)
         }
         Block::Global(item) => {
-            in_order(Some(backend), &item.it).into_iter().fold(ReturnCode::OK, |before, (setting, value)| {
+            let now = backend.ask::<Tunables>(Request::GetTunables).ok();
+            in_order(now.as_ref(), &item.it).into_iter().fold(ReturnCode::OK, |before, (setting, value)| {
                 ops::global::config(backend, setting, value, item.seq_no, report).or(before)
             })
         }
@@ -45,7 +46,7 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
 }
 
 /// The effect that a rule of the file asks for.
-pub(super) const fn effect(rule: &UdspItem) -> RuleEffect {
+pub(crate) const fn effect(rule: &UdspItem) -> RuleEffect {
     RuleEffect { action: rule.action, messages: rule.messages, index: rule.index }
 }
 
@@ -55,7 +56,7 @@ pub(super) fn as_c(number: Option<u32>) -> i32 {
 }
 
 /// The text as the operations take it.
-pub(super) fn text<T: Display>(it: &Option<T>) -> Option<String> {
+pub(crate) fn text<T: Display>(it: &Option<T>) -> Option<String> {
     it.as_ref().map(T::to_string)
 }
 
@@ -144,11 +145,10 @@ pub(super) fn list(nids: &[Nid]) -> String {
 }
 
 /// The settings in the order of lnetctl (dlc 2.7), which is that of the table except for the first, and for settings that
-/// bound each other: if the new retry count does not fit the node's current values, those that it depends on come first.
+/// bound each other: if the new retry count does not fit the current values `now`, those that it depends on come first.
 /// Settings that cannot be set are left out.
-pub(super) fn in_order(backend: Option<&dyn Backend>, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
+pub(crate) fn in_order(now: Option<&Tunables>, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
     let new = settings.iter().find(|(it, _)| *it == Setting::RetryCount).map(|(_, value)| *value);
-    let now = backend.and_then(|backend| backend.ask::<Tunables>(Request::GetTunables).ok());
     let needs_more = match (new, now) {
         (Some(retries), Some(now)) => {
             retries >= now.get(Setting::TransactionTimeout).into()

@@ -9,14 +9,14 @@ use crate::ops::error_text::OpError;
 use crate::ops::global::Setting;
 use crate::ops::net::{Adjustment, NetConfig};
 use crate::ops::peer::{MAX_NIDS, Modify, parse_nids};
-use crate::ops::policy::RuleText;
+use crate::ops::policy::{RuleText, described};
 use crate::ops::route::{AskedRoute, nids_of};
+use crate::present::Present;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, UdspAction};
+use crate::request::{Backend, Peer};
 use crate::{InterfaceSpec, ReturnCode, Value, ip2nets, ops};
 use lnet_wire::{Errno, NetId, Nid, Selector};
 use std::collections::HashSet;
-use std::num::NonZeroU32;
 
 pub(super) fn check(
     backend: Option<&dyn Backend>,
@@ -54,34 +54,6 @@ pub(super) fn check(
 fn cannot_ask(errno: Errno, report: &mut Report) -> ReturnCode {
     let text = format!("cannot ask the node for its configuration: {}", errno.text());
     report.end(Operation::Show, "check", SeqNo::NONE, errno.into(), text)
-}
-
-/// The present configuration of the node; empty without a node.
-#[derive(Default)]
-struct Present {
-    nis: Vec<LocalNi>,
-    routes: Vec<Route>,
-    buffers: Vec<CptBuffers>,
-    numa_range: Option<u32>,
-    tunables: Option<Tunables>,
-    rules: Vec<Udsp>,
-}
-
-impl Present {
-    fn of(backend: &dyn Backend) -> Result<Self, Errno> {
-        Ok(Self {
-            nis: unboxed(backend.list(Request::GetLocalNi)?),
-            routes: backend.list(Request::GetRoute)?,
-            buffers: backend.list(Request::GetBuffers)?,
-            numa_range: Some(backend.ask(Request::GetNumaRange)?),
-            tunables: Some(backend.ask(Request::GetTunables)?),
-            rules: unboxed(backend.list(Request::GetUdsp)?),
-        })
-    }
-}
-
-fn unboxed<T>(all: Vec<Box<T>>) -> Vec<T> {
-    all.into_iter().map(|it| *it).collect()
 }
 
 struct Changes<'a> {
@@ -132,7 +104,7 @@ impl Changes<'_> {
             })?,
             Block::Peer(items) => self.each(items, Self::peer)?,
             Block::Routing(item) => {
-                let now = self.present.buffers.first().is_some_and(|cpt| cpt.enabled);
+                let now = self.present.forwards();
                 if let Some(enable) = item.it.filter(|enable| *enable != now) {
                     self.say("set", format!("routing enable {}", u32::from(enable)));
                 }
@@ -140,7 +112,7 @@ impl Changes<'_> {
             Block::Buffers(item) => self.buffers(item.it),
             Block::Global(item) => {
                 self.seq_no = item.seq_no;
-                for (setting, value) in in_order(self.backend, &item.it) {
+                for (setting, value) in in_order(self.present.tunables.as_ref(), &item.it) {
                     self.setting(setting, value);
                 }
             }
@@ -320,10 +292,7 @@ impl Changes<'_> {
     }
 
     fn buffers(&mut self, counts: [Option<u32>; 3]) {
-        let sum = |of: fn(&CptBuffers) -> u32| -> u64 {
-            self.present.buffers.iter().map(|cpt| u64::from(of(cpt))).sum()
-        };
-        let now = [sum(|cpt| cpt.tiny.buffers), sum(|cpt| cpt.small.buffers), sum(|cpt| cpt.large.buffers)];
+        let now = self.present.buffer_counts();
         for ((size, now), count) in ["tiny", "small", "large"].into_iter().zip(now).zip(counts) {
             if let Some(count) = count.filter(|count| u64::from(*count) != now) {
                 self.say("set", format!("buffers {size} {count}"));
@@ -332,11 +301,10 @@ impl Changes<'_> {
     }
 
     fn setting(&mut self, setting: Setting, value: i64) {
-        let now = match setting {
-            Setting::LndTimeout => return,
-            Setting::NumaRange => self.present.numa_range,
-            _ => self.present.tunables.as_ref().map(|all| all.get(setting)),
-        };
+        if setting == Setting::LndTimeout {
+            return;
+        }
+        let now = self.present.setting(setting);
         let agrees = match &mut self.present.tunables {
             Some(all) => ops::global::rehearse(all, setting, value),
             None => Ok(()),
@@ -371,14 +339,4 @@ impl Changes<'_> {
             Some((Err(error), _)) => self.refuse(Operation::Add, "udsp", error),
         }
     }
-}
-
-/// The effect of a rule in a few words, with a blank before them; empty for a preferred list.
-fn described(action: &UdspAction, messages: Option<NonZeroU32>) -> String {
-    let priority = match action {
-        UdspAction::Priority(priority) => format!(" priority {priority}"),
-        UdspAction::PreferredList => String::new(),
-    };
-    let messages = messages.map_or_else(String::new, |messages| format!(" messages {messages}"));
-    priority + &messages
 }

@@ -11,25 +11,25 @@ use std::cell::RefCell;
 
 /// The configuration of the node that is kept in memory.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct StoredConfig {
-    pub(super) nis: Vec<LocalNi>,
-    pub(super) routes: Vec<Route>,
-    pub(super) peers: Vec<Peer>,
-    pub(super) rules: Vec<Udsp>,
-    pub(super) buffers: Option<CptBuffers>,
-    pub(super) numa_range: u32,
-    pub(super) tunables: Tunables,
+pub(crate) struct StoredConfig {
+    pub(crate) nis: Vec<LocalNi>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) rules: Vec<Udsp>,
+    pub(crate) buffers: Option<CptBuffers>,
+    pub(crate) numa_range: u32,
+    pub(crate) tunables: Tunables,
 }
 
 /// The backend: its configuration, and every request that was to change it.
-pub(super) struct Memory {
-    pub(super) state: RefCell<StoredConfig>,
-    pub(super) told: RefCell<Vec<Request>>,
+pub(crate) struct Memory {
+    pub(crate) state: RefCell<StoredConfig>,
+    pub(crate) told: RefCell<Vec<Request>>,
 }
 
 impl Memory {
     /// A node with the loopback and the defaults.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let state = StoredConfig {
             nis: vec![LocalNi { cpts: CptList::new(vec![0, 1]), ..local(Nid::LOOPBACK, None) }],
             routes: Vec::new(),
@@ -121,7 +121,14 @@ impl StoredConfig {
         self.nis.retain(|ni| {
             ni.nid.net() != request.net || request.interface.is_some() && ni.interface != request.interface
         });
-        if self.nis.len() == before { Err(Errno::NotFound) } else { Ok(Reply::Done) }
+        if self.nis.len() == before {
+            return Err(Errno::NotFound);
+        }
+        if !self.nis.iter().any(|ni| ni.nid.net() == request.net) {
+            self.routes.retain(|route| route.gateway.net() != request.net);
+            self.peers.retain(|peer| peer.nis.iter().any(|ni| ni.nid.net() != request.net));
+        }
+        Ok(Reply::Done)
     }
 
     fn owner(&mut self, nid: Nid) -> Option<&mut Peer> {

@@ -42,6 +42,19 @@ pub struct Item<T> {
 pub struct Document {
     /// The blocks in the order of the file.
     pub blocks: Vec<Block>,
+    /// The keys without items: a list of nothing.
+    pub empty: Vec<EmptyBlock>,
+}
+
+/// A top-level key of a file without an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmptyBlock {
+    /// The canonical name of the block.
+    pub name: &'static str,
+    /// The place of the key.
+    pub at: Place,
+    /// Whether there is a value, such as `[]` or items that are passed over.
+    pub has_value: bool,
 }
 
 /// The items under one top-level key of a file.

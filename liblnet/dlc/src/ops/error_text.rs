@@ -21,7 +21,7 @@ pub(super) fn error_text(errno: Errno) -> String {
 }
 
 /// The cause of the error in the words of the node, or else the text for its number.
-pub(super) fn cause(error: &RequestError) -> String {
+pub(crate) fn cause(error: &RequestError) -> String {
     error.text.clone().unwrap_or_else(|| error_text(error.errno))
 }
 

@@ -111,7 +111,7 @@ fn unreadable(setting: Setting, seq_no: SeqNo, errno: Errno, report: &mut Report
 }
 
 /// The request that changes a setting; `None` for settings that cannot change while the node runs.
-fn request_for(setting: Setting, value: i64) -> Option<Request> {
+pub(crate) fn request_for(setting: Setting, value: i64) -> Option<Request> {
     match (setting.spec().change, setting) {
         (ChangeTime::AtStart | ChangeTime::Never(_), _) => None,
         (ChangeTime::AnyTime, Setting::NumaRange) => u32::try_from(value).ok().map(Request::SetNumaRange),

@@ -5,8 +5,8 @@ mod existing;
 mod show;
 
 pub use add::{add, add_rule};
-pub(crate) use add::{ensure, rehearse, request};
-pub(crate) use existing::Adjustment;
+pub(crate) use add::{ensure, rehearse, request, rules_of};
+pub(crate) use existing::{Adjustment, adjustment, is_named};
 pub use show::show;
 pub(crate) use show::shown_lnd;
 

@@ -308,6 +308,16 @@ fn to_value(rule: &Udsp) -> Value {
     shown
 }
 
+/// The effect of a rule in a few words, with a blank before them; empty for a preferred list.
+pub(crate) fn described(action: &UdspAction, messages: Option<NonZeroU32>) -> String {
+    let priority = match action {
+        UdspAction::Priority(priority) => format!(" priority {priority}"),
+        UdspAction::PreferredList => String::new(),
+    };
+    let messages = messages.map_or_else(String::new, |messages| format!(" messages {messages}"));
+    priority + &messages
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fake::Fake;

@@ -133,7 +133,7 @@ fn asked(config: &RouteConfig<'_>) -> Result<Vec<AskedRoute>, OpError> {
 }
 
 /// A requested route, with the numbers that are given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AskedRoute {
     pub(crate) net: NetId,
     pub(crate) gateway: Nid,
@@ -143,7 +143,8 @@ pub(crate) struct AskedRoute {
 }
 
 impl AskedRoute {
-    fn request(&self) -> AddRoute {
+    /// The request, with the defaults for numbers that are not given.
+    pub(crate) fn request(&self) -> AddRoute {
         let (priority, health_sensitivity) = (self.priority.unwrap_or(0), self.sensitivity.unwrap_or(1));
         AddRoute { net: self.net, gateway: self.gateway, hops: self.hops, priority, health_sensitivity }
     }
@@ -177,7 +178,7 @@ impl AskedRoute {
     }
 
     /// Checks whether the given values are those of the route `now`; the error names the values that differ.
-    fn differs(&self, now: &Route) -> Result<(), OpError> {
+    pub(crate) fn differs(&self, now: &Route) -> Result<(), OpError> {
         let hops = |hops: Option<u32>| hops.map_or_else(|| UNSAID.into(), i64::from);
         let numbers = [
             (HOPS, self.hops.map(i64::from), hops(now.hops)),

@@ -210,7 +210,7 @@ fn document() -> impl Strategy<Value = Document> {
                 discover,
             ];
             let chosen = all.into_iter().enumerate().filter(|(index, _)| which & (1 << index) != 0);
-            Document { blocks: chosen.map(|(_, block)| block).collect() }
+            Document { blocks: chosen.map(|(_, block)| block).collect(), ..Document::default() }
         },
     )
 }

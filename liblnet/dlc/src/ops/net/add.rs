@@ -162,7 +162,8 @@ fn refused(request: &AddLocalNi, error: &RequestError) -> OpError {
     (rc, format!("cannot add {interface} to {}: {}", request.net, cause(error)))
 }
 
-fn rules_of(text: &str) -> Result<(Vec<Rule>, Vec<HostInterface>), OpError> {
+/// The rules of an `ip2net` text, and the interfaces of this machine.
+pub(crate) fn rules_of(text: &str) -> Result<(Vec<Rule>, Vec<HostInterface>), OpError> {
     if text.len() > MAX_IP2NET {
         let text = format!("--ip2net takes {MAX_IP2NET} characters; a file with an ip2nets block takes more");
         return Err((ReturnCode::BAD_PARAM, text));

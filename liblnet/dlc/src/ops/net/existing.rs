@@ -15,13 +15,17 @@ pub(crate) enum Adjustment {
 
 /// The interface of the node that `asked` names, by its name or its address.
 pub(super) fn find(backend: &dyn Backend, asked: &AddLocalNi) -> Option<Box<LocalNi>> {
-    let name = asked.interface.as_deref()?;
+    asked.interface.as_ref()?;
     let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap_or_default();
-    nis.into_iter().find(|ni| {
-        let address = ni.nid.to_string();
-        let is_named = ni.interface.as_deref() == Some(name) || address.split('@').next() == Some(name);
-        ni.nid.net() == asked.net && is_named
-    })
+    nis.into_iter().find(|ni| is_named(ni, asked))
+}
+
+/// Whether `asked` names this interface, by its name or its address; one without a name is on its net alone.
+pub(crate) fn is_named(ni: &LocalNi, asked: &AddLocalNi) -> bool {
+    let name = asked.interface.as_deref();
+    let address = ni.nid.to_string();
+    let is_it = ni.interface.as_deref() == name || address.split('@').next() == name;
+    ni.nid.net() == asked.net && is_it
 }
 
 /// Returns the change that makes the interface `now` the one that `asked` describes; values that are not given may be anything.

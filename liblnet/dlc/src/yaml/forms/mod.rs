@@ -15,7 +15,7 @@ use super::fields::Reader;
 use super::tree::{MapEntry, Node, NodeKind};
 use super::{Problem, Purpose};
 use crate::SeqNo;
-use crate::model::{Block, Document, Item};
+use crate::model::{Block, Document, EmptyBlock, Item};
 use crate::nearest;
 
 /// Reads one block.
@@ -64,7 +64,12 @@ pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec
             "numa" => "global",
             name => name,
         });
-        document.blocks.extend(form(entry, &mut reader));
+        let blocks = form(entry, &mut reader);
+        if let (true, Some(name)) = (blocks.is_empty(), reader.block) {
+            let has_value = !matches!(entry.value.kind, NodeKind::Empty | NodeKind::Null(_));
+            document.empty.push(EmptyBlock { name, at: entry.at, has_value });
+        }
+        document.blocks.extend(blocks);
     }
     (document, reader.problems)
 }
