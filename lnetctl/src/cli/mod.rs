@@ -36,7 +36,7 @@ pub use set::{Routing, Set, SettingValue, Value};
 pub use stats::{Stats, StatsCommand, StatsRate, StatsShow};
 pub use top::{Sort, Top};
 pub use udsp::{Udsp, UdspAdd, UdspDel, UdspShow};
-pub use yaml::{Export, Import};
+pub use yaml::{Apply, Export, Import};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -202,6 +202,13 @@ pub enum Command {
     /// Rules say which messages of this node are lost, fail or come late, by sender, receiver, type and portal. With them a program can
     /// be tested against failing networks without touching cables. Rules end with the node, or by 'del'.
     #[command(subcommand)]
+    /// Make the node what a file says, and change only what differs
+    ///
+    /// The file is one that import takes. Nets, routes, configured peers and selection rules that the file does not have are removed, each
+    /// kind if the file has its block: 'route: []' removes all routes. Blocks and settings that the file does not have stay as they are.
+    /// Pings and discoveries of the file are not carried out. An interface whose tunables cannot change while it exists is removed and
+    /// added again. A file with a mistake is not begun; a second time there is nothing to change.
+    Apply(Apply),
     Fault(Fault),
     /// Programs that have no node of their own and are attached to this one
     ///

@@ -1,4 +1,4 @@
-//! `lnetctl import`, `lnetctl export`
+//! `lnetctl import`, `lnetctl apply`, `lnetctl export`
 
 use clap::{ArgGroup, Args};
 use std::path::PathBuf;
@@ -26,6 +26,16 @@ pub struct Import {
     /// refused, and for a file with nothing in it
     #[arg(long)]
     pub check: bool,
+}
+
+/// Options of `apply`: the file that says how the node shall be.
+#[derive(Debug, Args)]
+pub struct Apply {
+    /// The file; standard input without it
+    pub file: Option<PathBuf>,
+    /// Show what would be changed, and change nothing; fails where the node would refuse an interface
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
 }
 
 /// Options of `export`: the target of the configuration, and the parts that it gets.

@@ -77,6 +77,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::Set(command) => set::run(command, cx),
         Command::Import(command) => yaml::import(command, cx),
         Command::Export(command) => yaml::export(command, cx),
+        Command::Apply(command) => yaml::apply(command, cx),
         Command::Stats(command) => stats::run(command, cx),
         Command::Top(command) => top::run(command, cx),
         Command::Debug(command) => others::debug(command, cx),

@@ -1,8 +1,9 @@
-//! `lnetctl import`, `lnetctl export`
+//! `lnetctl import`, `lnetctl apply`, `lnetctl export`
 
 use super::{CommandKind, CommandOutcome, Context};
-use crate::cli::{Export, Import};
+use crate::cli::{Apply, Export, Import};
 use crate::output;
+use lnet_dlc::apply::{self, Mode};
 use lnet_dlc::export::export as export_all;
 use lnet_dlc::import::{self, Source};
 use lnet_dlc::request::Request;
@@ -14,33 +15,17 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> CommandOutcome {
-    let name = command.file.as_ref().map_or_else(|| "stdin".to_owned(), |file| file.display().to_string());
-    let text = match read(&command.file, cx.input) {
-        Ok(text) => text,
-        Err(error) => {
-            let text = format!("cannot read {name}: {error}");
-            let rc = cx.report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, text);
-            return CommandOutcome::change(rc);
-        }
+    let file = match NamedText::read(&command.file, cx) {
+        Ok(file) => file,
+        Err(rc) => return CommandOutcome::change(rc),
     };
-    let source = Source { name: &name, text: &text };
     if command.check {
-        return check(source, cx);
+        return check(file.source(), cx);
     }
-    // A file of which nothing need be asked is no success without a node. One that does not know the request is there.
-    if let Err(errno) = cx.node.tell(Request::GetNode)
-        && errno != Errno::Invalid
-    {
-        let text = format!("cannot import {name}: {}", errno.text());
-        return CommandOutcome::change(cx.report.end(
-            Operation::Yaml,
-            "import",
-            SeqNo::NONE,
-            errno.into(),
-            text,
-        ));
+    if let Err(rc) = needs_node("import", &file.name, cx) {
+        return CommandOutcome::change(rc);
     }
-    let mut pass = |purpose| import::import(cx.node, source, purpose, &mut cx.report);
+    let mut pass = |purpose| import::import(cx.node, file.source(), purpose, &mut cx.report);
     match command {
         Import { del: true, .. } => CommandOutcome::change(pass(Purpose::Del)),
         Import { show: true, .. } => CommandOutcome::show(pass(Purpose::Show)),
@@ -48,10 +33,60 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> CommandOutcome {
         _ => {
             let added = pass(Purpose::Add);
             // A file that was not begun is not carried out either.
-            match yaml::read(&text, Purpose::Add) {
+            match yaml::read(&file.text, Purpose::Add) {
                 Ok(_) => CommandOutcome::change(added.or(pass(Purpose::Exec))),
                 Err(_) => CommandOutcome::change(added),
             }
+        }
+    }
+}
+
+pub(super) fn apply(command: &Apply, cx: &mut Context<'_>) -> CommandOutcome {
+    let file = match NamedText::read(&command.file, cx) {
+        Ok(file) => file,
+        Err(rc) => return CommandOutcome::change(rc),
+    };
+    if let Err(rc) = needs_node("apply", &file.name, cx) {
+        return CommandOutcome::change(rc);
+    }
+    let mut run = |mode| apply::apply(cx.node, file.source(), mode, &mut cx.report);
+    match command.dry_run {
+        true => CommandOutcome::show(run(Mode::Show)),
+        false => CommandOutcome::change(run(Mode::Change)),
+    }
+}
+
+/// The text of a file, and the file's name for messages.
+struct NamedText {
+    name: String,
+    text: String,
+}
+
+impl NamedText {
+    fn read(file: &Option<PathBuf>, cx: &mut Context<'_>) -> Result<Self, ReturnCode> {
+        let name = file.as_ref().map_or_else(|| "stdin".to_owned(), |file| file.display().to_string());
+        match read(file, cx.input) {
+            Ok(text) => Ok(Self { name, text }),
+            Err(error) => {
+                let text = format!("cannot read {name}: {error}");
+                Err(cx.report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, text))
+            }
+        }
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source { name: &self.name, text: &self.text }
+    }
+}
+
+/// Checks that there is a node: a file of which nothing need be asked is no success without one. A node that does not know the
+/// request is there.
+fn needs_node(command: &str, file: &str, cx: &mut Context<'_>) -> Result<(), ReturnCode> {
+    match cx.node.tell(Request::GetNode) {
+        Ok(()) | Err(Errno::Invalid) => Ok(()),
+        Err(errno) => {
+            let text = format!("cannot {command} {file}: {}", errno.text());
+            Err(cx.report.end(Operation::Yaml, command, SeqNo::NONE, errno.into(), text))
         }
     }
 }
