@@ -138,6 +138,10 @@ fn why(errno: Errno, more_time: &str) -> String {
             "{}; LNet is not up there, or does not have the interface by which this went",
             errno.text()
         ),
+        Errno::ConnectionReset => format!(
+            "{}; the node refuses connections from ports above 1023 (accept=secure), or the NID is not its own",
+            errno.text()
+        ),
         Errno::HostUnreachable => {
             format!(
                 "{}; nothing answers at that address, or neither a net nor a route of this node leads there",
@@ -331,6 +335,12 @@ discover:
                 Some(7),
                 "the ping to 10.99.1.12@tcp failed: Connection timed out: no answer within 7 s (discovery_timeout); is \
                  the node up, and LNet on it, and is more of 'lnetctl set discovery_timeout' needed?",
+            ),
+            (
+                Ping,
+                Errno::ConnectionReset,
+                None,
+                "the ping to 10.99.1.12@tcp failed: Connection reset by peer; the node refuses connections from ports above",
             ),
             (Ping, Errno::NetworkDown, None, "the ping to 10.99.1.12@tcp failed: Network is down\""),
             (Push, Errno::Io, None, "the push to 10.99.1.12@tcp failed: Input/output error\""),
