@@ -7,7 +7,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use lnet_command_line::{refusal, text};
 use lnet_dlc::client::Client;
-use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo, Warned};
+use lnet_dlc::{Backend, Operation, Report, Request, ReturnCode, SeqNo, Warned, nearest};
+use lnet_wire::Errno;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;
@@ -62,8 +63,11 @@ pub fn line(
             return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
         }
         NamedItem::Unknown(command, word) => {
-            writeln!(streams.out, "'{word}' is not a command of '{}'; give one of", name(command))?;
-            for known in valid_words(command) {
+            let known = valid_words(command);
+            let meant = nearest(&word, known.iter().map(String::as_str));
+            let asked = if meant.is_empty() { "; give one of" } else { " There are" };
+            writeln!(streams.out, "'{word}' is not a command of '{}'{meant}{asked}", name(command))?;
+            for known in known {
                 writeln!(streams.out, "\"{known}\"")?;
             }
             return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
@@ -197,6 +201,16 @@ fn not_parsed(
                 ReturnCode(1)
             }))
         }
+/// The text about a word that is no command.
+pub(crate) fn unknown_command(word: &str) -> String {
+    let names = cli::names();
+    let meant = nearest(word, names.iter().map(String::as_str));
+    format!(
+        "'{word}' is not a command{meant}{} 'help' tells which there are",
+        if meant.is_empty() { ";" } else { "" }
+    )
+}
+
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingRequiredArgument => {
             write!(streams.out, "{}", command.clone().render_help())?;
             Ok(LineEnd::Done(ReturnCode::BAD_PARAM))
@@ -256,7 +270,7 @@ fn help(definition: &clap::Command, word: Option<&str>, streams: &mut Streams<'_
         Some(Some(command)) => write!(streams.err, "{}", command.clone().render_help())?,
         Some(None) => {
             let word = word.unwrap_or_default();
-            writeln!(streams.err, "'{word}' is not a command; 'help' tells which there are")?;
+            writeln!(streams.err, "{}", unknown_command(word))?;
         }
     }
     Ok(LineEnd::Done(ReturnCode::OK))

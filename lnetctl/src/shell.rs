@@ -110,7 +110,7 @@ fn one(
                 return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
             }
             Word::Unknown => {
-                writeln!(streams.err, "'{first}' is not a command; 'help' tells which there are")?;
+                writeln!(streams.err, "{}", run::unknown_command(first))?;
                 return Ok(LineEnd::Done(ReturnCode::BAD_PARAM));
             }
         }
