@@ -1,7 +1,8 @@
 //! `lnetctl`: configures and shows LNet nodes.
 //!
 //! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
-//! [`output`]: writes results. [`top`]: the live view. [`generate`]: manual pages and completions.
+//! [`own_node`]: nodes of commands. [`doctor`]: checks of the host, and of the way to another node. [`output`]: writes results.
+//! [`top`]: the live view. [`generate`]: manual pages and completions.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -10,5 +11,6 @@ pub mod commands;
 pub mod generate;
 pub mod output;
 pub mod run;
+pub mod own_node;
 pub mod shell;
 pub mod top;

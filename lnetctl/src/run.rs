@@ -3,6 +3,7 @@
 use crate::cli::{self, Cli, Command, Format, Globals};
 use crate::commands::{self, CommandOutcome, Context};
 use crate::output::{self, Notes, Streams};
+use crate::own_node::{self, Choice};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use lnet_command_line::{refusal, text};
@@ -19,11 +20,21 @@ pub trait Node: Backend {
     fn explain(&self) -> Option<String> {
         None
     }
+
+    /// Starts another node, on these networks, for a command that finds none.
+    fn own_node(&self, networks: &str) -> Result<Box<dyn Node>, Errno> {
+        let _ = networks;
+        Err(Errno::NotSupported)
+    }
 }
 
 impl Node for Client {
     fn explain(&self) -> Option<String> {
         Self::explain(self)
+    }
+
+    fn own_node(&self, networks: &str) -> Result<Box<dyn Node>, Errno> {
+        own_node::start(networks)
     }
 }
 
@@ -85,7 +96,13 @@ pub fn line(
         command => {
             let name = said.node.or_else(|| globals.node.clone());
             let is_node_named = name.is_some();
-            let node = connect(name);
+            let (node, remedy) = match node_for(command, is_node_named, connect(name)) {
+                Ok(found) => found,
+                Err(errno) => {
+                    let text = format!("cannot start a node for this command: {}", errno.text());
+                    return fail((Operation::Configure, "lnet", errno.into()), &text, format, streams);
+                }
+            };
             let warnings = RefCell::new(Vec::new());
             let warn = |text| {
                 let mut all = warnings.borrow_mut();
@@ -105,7 +122,7 @@ pub fn line(
             };
             let outcome = commands::run(command, &mut cx);
             let Context { report, text, .. } = cx;
-            let why = node.explain();
+            let why = node.explain().map(|why| why + remedy);
             let warnings = warnings.borrow();
             let notes = Notes { hint: why.as_deref(), warnings: &warnings };
             let written = streams
@@ -119,6 +136,24 @@ pub fn line(
             }
             Ok(LineEnd::Done(outcome.rc))
         }
+    }
+}
+
+/// The node that a command works on: the running one or, for some commands where none runs, one of its own. With it the remedy if
+/// there is none, which is added to the reason.
+fn node_for(
+    command: &Command,
+    is_node_named: bool,
+    running: Box<dyn Node>,
+) -> Result<(Box<dyn Node>, &'static str), Errno> {
+    let Some(option) = own_node::option(command) else { return Ok((running, "")) };
+    let of_environment = own_node::of_environment();
+    let networks = option.or(of_environment.as_deref());
+    let found = (&*running as &dyn Backend).tell(Request::GetNode);
+    match own_node::choose(networks, is_node_named, found) {
+        Choice::Running => Ok((running, "")),
+        Choice::NoNetworks => Ok((running, own_node::REMEDY)),
+        Choice::Own(networks) => Ok((running.own_node(networks)?, "")),
     }
 }
 
@@ -166,6 +201,16 @@ fn valid_words(command: &clap::Command) -> Vec<String> {
     shown.map(|command| command.get_name().to_owned()).collect()
 }
 
+/// The text about a word that is no command.
+pub(crate) fn unknown_command(word: &str) -> String {
+    let names = cli::names();
+    let meant = nearest(word, names.iter().map(String::as_str));
+    format!(
+        "'{word}' is not a command{meant}{} 'help' tells which there are",
+        if meant.is_empty() { ";" } else { "" }
+    )
+}
+
 /// Prints the names of all commands: four in a row, each in a cell of 20 columns.
 fn list_commands(streams: &mut Streams<'_>) -> io::Result<LineEnd> {
     for row in cli::names().chunks(4) {
@@ -201,16 +246,6 @@ fn not_parsed(
                 ReturnCode(1)
             }))
         }
-/// The text about a word that is no command.
-pub(crate) fn unknown_command(word: &str) -> String {
-    let names = cli::names();
-    let meant = nearest(word, names.iter().map(String::as_str));
-    format!(
-        "'{word}' is not a command{meant}{} 'help' tells which there are",
-        if meant.is_empty() { ";" } else { "" }
-    )
-}
-
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingRequiredArgument => {
             write!(streams.out, "{}", command.clone().render_help())?;
             Ok(LineEnd::Done(ReturnCode::BAD_PARAM))
@@ -240,8 +275,18 @@ pub(crate) fn unknown_command(word: &str) -> String {
 
 /// An error block for something that cannot be read.
 fn refuse(entity: &str, text: &str, format: Format, streams: &mut Streams<'_>) -> io::Result<LineEnd> {
+    fail((Operation::Parser, entity, ReturnCode::BAD_PARAM), text, format, streams)
+}
+
+/// An error block for a line of which nothing was carried out.
+fn fail(
+    (operation, entity, rc): (Operation, &str, ReturnCode),
+    text: &str,
+    format: Format,
+    streams: &mut Streams<'_>,
+) -> io::Result<LineEnd> {
     let mut report = Report::new();
-    let rc = report.end(Operation::Parser, entity, SeqNo::NONE, ReturnCode::BAD_PARAM, text);
+    let rc = report.end(operation, entity, SeqNo::NONE, rc, text);
     let outcome = CommandOutcome { rc, kind: commands::CommandKind::Change };
     output::write(&report, outcome, Notes::default(), format, streams.out, streams.err)?;
     Ok(LineEnd::Done(rc))

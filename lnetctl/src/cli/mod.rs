@@ -28,7 +28,7 @@ pub use lnet::Lnet;
 pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
 pub use others::{CptOfNid, Debug, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
-pub use ping::{Discover, Ping};
+pub use ping::{Discover, OwnNode, Ping};
 pub use program::{Program, ProgramShow};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
 pub use selection::{Adding, Deleting, NetRules, NidRules, PeerRules, Selection};

@@ -1,6 +1,6 @@
 //! `lnetctl peer`
 
-use super::{Verbosity, number};
+use super::{OwnNode, Verbosity, number};
 use clap::{Args, Subcommand};
 use lnet_dlc::ranges::HEALTH;
 
@@ -32,6 +32,9 @@ pub struct PeerExplain {
     /// The own NID that it would send by [default: LNet's choice]
     #[arg(short, long, value_name = "NID")]
     pub from: Option<String>,
+    #[command(flatten)]
+    /// The node that would send where none runs.
+    pub own: OwnNode,
 }
 
 /// Options of `peer add`.

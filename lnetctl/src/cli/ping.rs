@@ -7,6 +7,15 @@ use lnet_dlc::ranges::{PING_TIMEOUT_MS, Range};
 /// The range of `--timeout`, in seconds.
 const TIMEOUT: Range = Range { most: PING_TIMEOUT_MS.most / 1000, ..PING_TIMEOUT_MS };
 
+/// The node of a command where none runs.
+#[derive(Debug, Args)]
+pub struct OwnNode {
+    /// Networks of a node for the length of this command, in the form of LNET_NETWORKS, such as 'tcp(eth0)'; only where no node runs, and
+    /// none is named [default: LNET_NETWORKS, if that is set]
+    #[arg(long, value_name = "NETWORKS")]
+    pub networks: Option<String>,
+}
+
 /// Asks other nodes for their NIDs.
 #[derive(Debug, Args)]
 pub struct Ping {
@@ -20,6 +29,9 @@ pub struct Ping {
     /// NID of this node to send from
     #[arg(short, long, value_name = "NID")]
     pub source: Option<String>,
+    #[command(flatten)]
+    /// The node to ping from where none runs.
+    pub own: OwnNode,
 }
 
 /// Discovers other nodes.
@@ -31,4 +43,7 @@ pub struct Discover {
     /// Also push this node's NIDs to nodes that have them already
     #[arg(short, long)]
     pub force: bool,
+    #[command(flatten)]
+    /// The node that discovers where none runs.
+    pub own: OwnNode,
 }

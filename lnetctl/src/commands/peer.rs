@@ -23,7 +23,7 @@ pub(super) fn run(command: &Peer, cx: &mut Context<'_>) -> CommandOutcome {
         }
         Peer::List => CommandOutcome::show(peer::list(cx.node, SeqNo::NONE, &mut cx.report)),
         Peer::Set(command) => CommandOutcome::change(set(command, cx)),
-        Peer::Explain(PeerExplain { to, from }) => {
+        Peer::Explain(PeerExplain { to, from, .. }) => {
             CommandOutcome::show(explain(cx.node, to, from.as_deref(), SeqNo::NONE, &mut cx.report))
         }
     }

@@ -43,6 +43,13 @@ impl<F: Fn(Request) -> Result<Reply, RequestError>> Node for FakeNode<F> {
     fn explain(&self) -> Option<String> {
         self.explanation.map(str::to_owned)
     }
+
+    fn own_node(&self, networks: &str) -> Result<Box<dyn Node>, Errno> {
+        match networks {
+            "tcp(nosuch0)" => Err(Errno::NoDevice),
+            _ => Ok(FakeNode::boxed(one_interface(Changes::default()))),
+        }
+    }
 }
 
 /// No node: every request fails with `ENETDOWN`.

@@ -71,7 +71,10 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-selftest", &["lnet-api", "lnet-log", "lnet-os", "lnet-wire"]),
     ("lnet-command-line", &[]),
     ("lnet-manual", &[]),
-    ("lnetctl", &["lnet-command-line", "lnet-dlc", "lnet-settings", "lnet-wire"]),
+    (
+        "lnetctl",
+        &["lnet-command-line", "lnet-dlc", "lnet-log", "lnet-node", "lnet-settings", "lnet-wire"],
+    ),
     ("lst", &["lnet", "lnet-command-line", "lnet-dlc", "lnet-log", "lnet-selftest", "lnet-wire"]),
     ("lnetd", &["lnet", "lnet-dlc", "lnet-log", "lnet-node", "lnet-selftest", "lnet-wire"]),
 ];
@@ -190,10 +193,10 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("model", &["ip2nets", "ops", "request"]),
             ("yaml", &["ip2nets", "model", "ops", "request"]),
             ("import", &["ip2nets", "model", "ops", "request"]),
+            ("apply", &["import", "ip2nets", "model", "ops", "request"]),
         ],
     ),
     (
-            ("apply", &["import", "ip2nets", "model", "ops", "request"]),
         "ptlrpc",
         &[
             ("message", &[]),
