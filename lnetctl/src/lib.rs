@@ -8,9 +8,10 @@
 
 pub mod cli;
 pub mod commands;
+pub mod doctor;
 pub mod generate;
 pub mod output;
-pub mod run;
 pub mod own_node;
+pub mod run;
 pub mod shell;
 pub mod top;

@@ -3,6 +3,7 @@
 //! The documentation of options is what `--help` prints, in which brackets are no links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod doctor;
 mod events;
 mod fault;
 mod globals;
@@ -21,6 +22,7 @@ mod top;
 mod udsp;
 mod yaml;
 
+pub use doctor::Doctor;
 pub use events::Events;
 pub use fault::{Delay, DelayAdd, Drop, DropAdd, Fault, FaultDel, FaultFilter, FaultShow};
 pub use globals::{Format, Globals};
@@ -197,11 +199,6 @@ pub enum Command {
     /// Show peers with their credits
     #[command(subcommand, name = "peer_credits", hide = true)]
     PeerCredits(PeerCredits),
-    /// Lose or delay messages on purpose, to test what is built on LNet
-    ///
-    /// Rules say which messages of this node are lost, fail or come late, by sender, receiver, type and portal. With them a program can
-    /// be tested against failing networks without touching cables. Rules end with the node, or by 'del'.
-    #[command(subcommand)]
     /// Make the node what a file says, and change only what differs
     ///
     /// The file is one that import takes. Nets, routes, configured peers and selection rules that the file does not have are removed, each
@@ -209,7 +206,18 @@ pub enum Command {
     /// Pings and discoveries of the file are not carried out. An interface whose tunables cannot change while it exists is removed and
     /// added again. A file with a mistake is not begun; a second time there is nothing to change.
     Apply(Apply),
+    /// Lose or delay messages on purpose, to test what is built on LNet
+    ///
+    /// Rules say which messages of this node are lost, fail or come late, by sender, receiver, type and portal. With them a program can
+    /// be tested against failing networks without touching cables. Rules end with the node, or by 'del'.
+    #[command(subcommand)]
     Fault(Fault),
+    /// Look for what keeps this host, or the way to another node, from working
+    ///
+    /// Looks at interfaces in one subnet, the firewall, the port, the right to low ports, locked memory and the clock. With a NID it then
+    /// tries the way to that node: its name, the path, a TCP connection, whether it is accepted, the HELLO and a ping; it stops at the
+    /// first step that fails. Each line says what was seen and what to do. Fails if something is wrong; warnings are no failure.
+    Doctor(Doctor),
     /// Programs that have no node of their own and are attached to this one
     ///
     /// A program whose environment names no nets uses the node of the user's lnetd, together with others. This shows them, with their

@@ -1,6 +1,7 @@
 //! The commands: from parsed options to the operations of `lnet_dlc`. One file for each group.
 
 mod cpt_of_nid;
+mod doctor;
 mod events;
 mod fault;
 mod mrrouting;
@@ -76,8 +77,8 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::Routing(command) => set::routing(command, cx),
         Command::Set(command) => set::run(command, cx),
         Command::Import(command) => yaml::import(command, cx),
-        Command::Export(command) => yaml::export(command, cx),
         Command::Apply(command) => yaml::apply(command, cx),
+        Command::Export(command) => yaml::export(command, cx),
         Command::Stats(command) => stats::run(command, cx),
         Command::Top(command) => top::run(command, cx),
         Command::Debug(command) => others::debug(command, cx),
@@ -93,6 +94,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::CptOfNid(command) => cpt_of_nid::run(command, cx),
         Command::Numa(command) => others::numa(command, cx),
         Command::PeerCredits(command) => peer::credits(command, cx),
+        Command::Doctor(command) => doctor::doctor(command, cx),
         Command::Fault(command) => fault::run(command, cx),
         Command::Program(command) => others::program(command, cx),
         Command::Events(command) => events::run(command, cx),

@@ -31,3 +31,4 @@ pub mod service_id;
 pub mod stats;
 pub mod tunables;
 mod udsp_info;
+pub mod way;

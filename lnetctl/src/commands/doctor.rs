@@ -1,0 +1,28 @@
+//! `lnetctl doctor`
+
+use super::{CommandOutcome, Context};
+use crate::cli::Doctor;
+use crate::doctor::checks::CHECKS;
+use crate::doctor::host::Host;
+use crate::doctor::{State, way};
+use lnet_dlc::ReturnCode;
+
+pub(super) fn doctor(command: &Doctor, cx: &mut Context<'_>) -> CommandOutcome {
+    let host = Host::here();
+    let mut all = Vec::new();
+    let mut is_wrong = false;
+    for check in CHECKS {
+        let finding = (check.find)(&host);
+        is_wrong |= finding.state == State::Wrong;
+        all.push(finding.to_value("check", check.name));
+    }
+    if let Some(nid) = &command.nid {
+        let findings = way::try_way(cx.node, nid, host.port);
+        for (name, finding) in way::STEPS.into_iter().zip(findings) {
+            is_wrong |= finding.state == State::Wrong;
+            all.push(finding.to_value("step", name));
+        }
+    }
+    cx.report.show("doctor", all);
+    CommandOutcome::show(if is_wrong { ReturnCode::BAD_PARAM } else { ReturnCode::OK })
+}

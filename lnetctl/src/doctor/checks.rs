@@ -1,0 +1,308 @@
+//! The checks of this host.
+
+use super::Finding;
+use super::host::{Firewall, Host};
+use std::collections::BTreeMap;
+
+/// A check of this host.
+pub struct Check {
+    /// The name of the check.
+    pub name: &'static str,
+    /// The decision.
+    pub find: fn(&Host) -> Finding,
+}
+
+/// All checks, in the order in which they are shown.
+pub const CHECKS: [Check; 6] = [
+    Check { name: "interfaces in one subnet", find: subnets },
+    Check { name: "firewall", find: firewall },
+    Check { name: "port", find: port },
+    Check { name: "low ports", find: low_ports },
+    Check { name: "locked memory", find: locked_memory },
+    Check { name: "clock", find: clock },
+];
+
+/// The bit of `CAP_NET_BIND_SERVICE`.
+const BIND_SERVICE: u32 = 10;
+/// The first port that a node with `accept=secure` does not accept connections from.
+const FIRST_HIGH_PORT: u32 = 1024;
+/// Locked memory that is enough for the buffers of a node with RDMA.
+const ENOUGH_LOCKED: u64 = 1 << 30;
+/// 2024-01-01: this library is younger.
+const OLDEST_CLOCK: u64 = 1_704_067_200;
+
+/// Interfaces that share a subnet: answers leave by the first one, unless each address has a route of its own.
+fn subnets(host: &Host) -> Finding {
+    let mut subnets: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for line in host.routes.lines().skip(1) {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        // Interface, destination, gateway, flags, three counters, mask. Without a gateway it is the subnet of the interface.
+        if let [name, destination, "00000000", _, _, _, _, mask, ..] = fields[..] {
+            let names = subnets.entry((destination, mask)).or_default();
+            if destination != "00000000" && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let Some(shared) = subnets.into_values().find(|names| names.len() > 1) else {
+        return Finding::fine("no subnet has several interfaces");
+    };
+    let of_shared = |is_wrong: fn(&super::host::Link) -> bool| {
+        host.links.iter().any(|link| shared.contains(&link.name.as_str()) && is_wrong(link))
+    };
+    let names = shared.join(", ");
+    let routes = "give each address a source route and rule (ip rule), or set SOCKLND_BIND_TO_DEVICE=1";
+    if of_shared(|link| link.rp_filter == 1) {
+        let seen = format!(
+            "{names} are in one subnet, and rp_filter=1 drops what arrives by another one than Linux sends by"
+        );
+        return Finding::wrong(seen, format!("set net.ipv4.conf.all.rp_filter=2, and {routes}"));
+    }
+    if of_shared(|link| link.arp_ignore == 0) {
+        let seen = format!("{names} are in one subnet, and answer for each other's addresses (arp_ignore=0)");
+        let arp = "set net.ipv4.conf.all.arp_ignore=1 and arp_announce=2";
+        return Finding::warning(seen, format!("{arp}, and {routes}"));
+    }
+    Finding::warning(format!("{names} are in one subnet"), format!("where that has not been done, {routes}"))
+}
+
+fn firewall(host: &Host) -> Finding {
+    let (program, rules) = match &host.firewall {
+        Firewall::NoProgram => return Finding::fine("neither nft nor iptables is installed"),
+        Firewall::Hidden(program) => {
+            return Finding::unknown(format!("{program} shows its rules to root only"));
+        }
+        Firewall::Rules(program, rules) => (program, rules),
+    };
+    let port = host.port.to_string();
+    let names_port = |line: &&str| line.split(|c: char| !c.is_ascii_digit()).any(|number| number == port);
+    let refuses = |line: &&str| {
+        line.contains("drop") || line.contains("reject") || line.contains("DROP") || line.contains("REJECT")
+    };
+    if let Some(line) = rules.lines().filter(names_port).find(refuses) {
+        let seen = format!("a rule of {program} is against port {port}: {}", line.trim());
+        return Finding::wrong(
+            seen,
+            format!("accept TCP to port {port} from the other nodes, and delete this rule"),
+        );
+    }
+    let drops = rules.lines().any(|line| {
+        (line.contains("hook input") && line.contains("policy drop")) || line.starts_with("-P INPUT DROP")
+    });
+    match (drops, rules.lines().any(|line| names_port(&line))) {
+        // Ranges of ports and sets are not looked into.
+        (true, false) => Finding::warning(
+            format!("{program} drops what no rule accepts, and no rule names port {port}"),
+            format!("accept TCP to port {port} from the other nodes"),
+        ),
+        _ => Finding::fine(format!("no rule of {program} is against port {port}")),
+    }
+}
+
+/// Whether somebody listens on the port: a node does, and two cannot on one address.
+fn port(host: &Host) -> Finding {
+    let listens = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, local, _, "0A", ..] = fields[..] else { return false };
+        let number = local.split(':').nth(1).and_then(|text| u16::from_str_radix(text, 16).ok());
+        number == Some(host.port)
+    };
+    let port = host.port;
+    match (host.sockets.lines().any(listens), host.has_kernel_lnet) {
+        (true, true) => Finding::warning(
+            format!("port {port} is in use, and the kernel's LNet is loaded"),
+            "another port for this library (LNET_ACCEPT_PORT), on all nodes that it talks to, or other addresses",
+        ),
+        (true, false) => Finding::fine(format!(
+            "port {port} is in use: by a node, unless another program has it (ss -ltnp)"
+        )),
+        (false, _) => Finding::fine(format!("port {port} is free")),
+    }
+}
+
+/// Whether this user may use low ports: to listen on 988, and to connect to kernel nodes, which refuse others by default.
+fn low_ports(host: &Host) -> Finding {
+    let first = host.unprivileged_ports.trim().parse().unwrap_or(FIRST_HIGH_PORT);
+    let capabilities = host.status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = capabilities.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    if bits & 1 << BIND_SERVICE != 0 {
+        return Finding::fine("this user may use ports below 1024 (CAP_NET_BIND_SERVICE)");
+    }
+    if first < FIRST_HIGH_PORT {
+        return Finding::fine(format!("everybody may use ports from {first} on"));
+    }
+    let listening = if u32::from(host.port) < first { ", nor a node listen on its port" } else { "" };
+    Finding::warning(
+        format!(
+            "this user may not use ports below {first}: kernel nodes with accept=secure refuse connections{listening}"
+        ),
+        "sysctl net.ipv4.ip_unprivileged_port_start=512, or CAP_NET_BIND_SERVICE for the program, or accept=all on the other nodes",
+    )
+}
+
+fn locked_memory(host: &Host) -> Finding {
+    if host.rdma_devices.is_empty() {
+        return Finding::fine("there is no RDMA device, and only o2ib locks memory");
+    }
+    let line = host.limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
+    let devices = host.rdma_devices.join(", ");
+    match line.and_then(|line| line.split_whitespace().next()) {
+        None => Finding::unknown("the limit of locked memory cannot be read"),
+        Some("unlimited") => Finding::fine(format!("no limit, for {devices}")),
+        Some(limit) if limit.parse().is_ok_and(|bytes: u64| bytes >= ENOUGH_LOCKED) => {
+            Finding::fine(format!("{limit} bytes, for {devices}"))
+        }
+        Some(limit) => Finding::warning(
+            format!("{limit} bytes may be locked, which is little for o2ib on {devices}"),
+            "ulimit -l unlimited, memlock in /etc/security/limits.d, or LimitMEMLOCK=infinity in the unit",
+        ),
+    }
+}
+
+/// The clock: nodes tell restarts of others by their clocks, and logs of several nodes are compared.
+fn clock(host: &Host) -> Finding {
+    let remedy = "set the clock, and let it follow a time server (chrony, systemd-timesyncd)";
+    if host.seconds < OLDEST_CLOCK {
+        return Finding::wrong("the clock of this host is before 2024", remedy);
+    }
+    match host.is_clock_set {
+        Some(true) => Finding::fine("the clock follows a time server"),
+        Some(false) => Finding::warning("the clock does not follow a time server", remedy),
+        None => Finding::unknown("nothing says whether the clock follows a time server"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State::{self, Fine, Unknown, Warning, Wrong};
+    use super::super::host::{LNET_PORT, Link};
+    use super::*;
+
+    fn host() -> Host {
+        Host {
+            routes: String::new(),
+            links: Vec::new(),
+            sockets: String::new(),
+            status: String::new(),
+            limits: String::new(),
+            unprivileged_ports: String::new(),
+            rdma_devices: Vec::new(),
+            has_kernel_lnet: false,
+            firewall: Firewall::NoProgram,
+            port: LNET_PORT,
+            seconds: OLDEST_CLOCK,
+            is_clock_set: None,
+        }
+    }
+
+    fn assert_finds(find: fn(&Host) -> Finding, host: &Host, state: State, seen: &str) {
+        let finding = find(host);
+        assert!(finding.state == state && finding.seen.contains(seen), "{seen}: {finding:?}");
+        assert_eq!(finding.remedy.is_some(), matches!(state, Warning | Wrong), "{finding:?}");
+    }
+
+    #[test]
+    fn interfaces_in_one_subnet_are_found_with_what_linux_makes_of_them() {
+        let header = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n";
+        let (first, second) = (
+            "eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n",
+            "eth1 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n",
+        );
+        let other = "eth1 006433C6 00000000 0001 0 0 0 00FFFFFF 0 0 0\neth0 00000000 010200C0 0003 0 0 0 00000000 0 0 0\n";
+        let link = |name: &str, rp_filter, arp_ignore| Link { name: name.to_owned(), rp_filter, arp_ignore };
+        let table = [
+            ([first, other].concat(), 1, 0, Fine, "no subnet"),
+            ([first, second].concat(), 1, 1, Wrong, "eth0, eth1 are in one subnet, and rp_filter=1"),
+            ([first, second].concat(), 2, 0, Warning, "arp_ignore=0"),
+            ([first, second].concat(), 0, 1, Warning, "eth0, eth1 are in one subnet"),
+        ];
+        for (routes, rp_filter, arp_ignore, state, seen) in table {
+            let links = vec![link("eth0", 0, 1), link("eth1", rp_filter, arp_ignore)];
+            assert_finds(
+                subnets,
+                &Host { routes: header.to_owned() + &routes, links, ..host() },
+                state,
+                seen,
+            );
+        }
+    }
+
+    #[test]
+    fn firewalls_that_are_against_the_port_are_found() {
+        let nft = |text: &str| Firewall::Rules("nft", text.to_owned());
+        let drop = "chain input {\n type filter hook input priority 0; policy drop;\n";
+        let table = [
+            (Firewall::NoProgram, Fine, "neither"),
+            (Firewall::Hidden("nft"), Unknown, "root only"),
+            (nft(""), Fine, "no rule"),
+            (nft(drop), Warning, "no rule names port 988"),
+            (nft(&format!("{drop} tcp dport {{ 22, 988 }} accept")), Fine, "no rule"),
+            (nft(&format!("{drop} tcp dport 9880 accept")), Warning, "no rule names port 988"),
+            (nft("tcp dport 988 reject"), Wrong, "is against port 988: tcp dport 988 reject"),
+            (Firewall::Rules("iptables", "-P INPUT DROP\n".to_owned()), Warning, "no rule names port 988"),
+        ];
+        for (firewall_rules, state, seen) in table {
+            assert_finds(firewall, &Host { firewall: firewall_rules, ..host() }, state, seen);
+        }
+    }
+
+    #[test]
+    fn a_port_that_is_in_use_is_found() {
+        let listener = "   0: 0100007F:03DC 00000000:0000 0A 00000000:00000000 00:00000000 0 0 0 1 1\n";
+        let connection = listener.replace(" 0A ", " 01 ");
+        let table = [
+            ("", false, Fine, "port 988 is free"),
+            (listener, false, Fine, "port 988 is in use"),
+            (listener, true, Warning, "the kernel's LNet is loaded"),
+            (connection.as_str(), true, Fine, "port 988 is free"),
+        ];
+        for (sockets, has_kernel_lnet, state, seen) in table {
+            assert_finds(port, &Host { sockets: sockets.to_owned(), has_kernel_lnet, ..host() }, state, seen);
+        }
+    }
+
+    #[test]
+    fn users_who_may_not_use_low_ports_are_told() {
+        let table = [
+            ("CapEff:\t0000000000000400", "1024", Fine, "CAP_NET_BIND_SERVICE"),
+            ("CapEff:\t0000000000000000", "512", Fine, "from 512 on"),
+            ("CapEff:\t0000000000000000", "1024", Warning, "nor a node listen"),
+            ("", "", Warning, "below 1024"),
+        ];
+        for (status, ports, state, seen) in table {
+            let (status, unprivileged_ports) = (status.to_owned(), ports.to_owned());
+            assert_finds(low_ports, &Host { status, unprivileged_ports, ..host() }, state, seen);
+        }
+    }
+
+    #[test]
+    fn locked_memory_matters_to_hosts_with_rdma() {
+        let limit = |value: &str| {
+            format!("Limit  Soft Limit  Hard Limit  Units\nMax locked memory   {value}  unlimited  bytes\n")
+        };
+        let table = [
+            (limit("65536"), false, Fine, "only o2ib"),
+            (limit("65536"), true, Warning, "65536 bytes"),
+            (limit("unlimited"), true, Fine, "no limit"),
+            (limit("2147483648"), true, Fine, "2147483648 bytes"),
+            (String::new(), true, Unknown, "cannot be read"),
+        ];
+        for (limits, has_device, state, seen) in table {
+            let rdma_devices = has_device.then(|| "rxe0".to_owned()).into_iter().collect();
+            assert_finds(locked_memory, &Host { limits, rdma_devices, ..host() }, state, seen);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_is_found() {
+        let table = [
+            (0, Some(true), Wrong, "before 2024"),
+            (OLDEST_CLOCK, Some(true), Fine, "follows"),
+            (OLDEST_CLOCK, Some(false), Warning, "does not follow"),
+            (OLDEST_CLOCK, None, Unknown, "nothing says"),
+        ];
+        for (seconds, is_clock_set, state, seen) in table {
+            assert_finds(clock, &Host { seconds, is_clock_set, ..host() }, state, seen);
+        }
+    }
+}

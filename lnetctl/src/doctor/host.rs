@@ -1,0 +1,124 @@
+//! What the checks of this host look at, as texts of the system.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The settings of a network interface about which of its addresses it answers for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// The name of the interface.
+    pub name: String,
+    /// `rp_filter`, of the interface or of all: the larger one counts.
+    pub rp_filter: u32,
+    /// `arp_ignore`, likewise.
+    pub arp_ignore: u32,
+}
+
+/// The rules of the firewall.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Firewall {
+    /// No program that shows them is installed.
+    NoProgram,
+    /// The program, which may not show them to this user, or fails.
+    Hidden(&'static str),
+    /// The program and what it shows.
+    Rules(&'static str, String),
+}
+
+/// This host as the system describes it; a text that cannot be read is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// `/proc/net/route`
+    pub routes: String,
+    /// The interfaces of `/proc/sys/net/ipv4/conf`.
+    pub links: Vec<Link>,
+    /// `/proc/net/tcp`
+    pub sockets: String,
+    /// `/proc/self/status`
+    pub status: String,
+    /// `/proc/self/limits`
+    pub limits: String,
+    /// `/proc/sys/net/ipv4/ip_unprivileged_port_start`
+    pub unprivileged_ports: String,
+    /// The devices of `/sys/class/infiniband`.
+    pub rdma_devices: Vec<String>,
+    /// Whether the kernel's LNet is loaded.
+    pub has_kernel_lnet: bool,
+    /// The firewall.
+    pub firewall: Firewall,
+    /// The port on which nodes of this environment listen, and to which they connect.
+    pub port: u16,
+    /// The seconds since 1970 on the clock of this host.
+    pub seconds: u64,
+    /// Whether a program says that the clock follows another one; `None`: nothing says so.
+    pub is_clock_set: Option<bool>,
+}
+
+/// The port of LNet.
+pub const LNET_PORT: u16 = 988;
+
+impl Host {
+    /// The host on which this process runs.
+    pub fn here() -> Self {
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        Self {
+            routes: text("/proc/net/route"),
+            links: links(Path::new("/proc/sys/net/ipv4/conf")),
+            sockets: text("/proc/net/tcp"),
+            status: text("/proc/self/status"),
+            limits: text("/proc/self/limits"),
+            unprivileged_ports: text("/proc/sys/net/ipv4/ip_unprivileged_port_start"),
+            rdma_devices: names(Path::new("/sys/class/infiniband")),
+            has_kernel_lnet: Path::new("/sys/module/lnet").exists(),
+            firewall: firewall(),
+            port: port(env::var("LNET_ACCEPT_PORT").ok().as_deref()),
+            seconds: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            is_clock_set: Path::new("/run/systemd/timesync/synchronized").exists().then_some(true),
+        }
+    }
+}
+
+fn port(named: Option<&str>) -> u16 {
+    named.and_then(|text| text.trim().parse().ok()).unwrap_or(LNET_PORT)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+fn links(directory: &Path) -> Vec<Link> {
+    let number = |link: &str, name: &str| -> u32 {
+        let text = fs::read_to_string(directory.join(link).join(name)).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    };
+    let either = |link: &str, name: &str| number(link, name).max(number("all", name));
+    let all = names(directory).into_iter().filter(|name| name != "all" && name != "default");
+    all.map(|name| Link {
+        rp_filter: either(&name, "rp_filter"),
+        arp_ignore: either(&name, "arp_ignore"),
+        name,
+    })
+    .collect()
+}
+
+fn firewall() -> Firewall {
+    let programs: [(&'static str, &[&str]); 2] = [("nft", &["list", "ruleset"]), ("iptables", &["-S"])];
+    for (program, words) in programs {
+        let directories = ["/usr/sbin", "/sbin", "/usr/bin"];
+        let found = directories.iter().map(|it| Path::new(it).join(program)).find(|path| path.exists());
+        let Some(path) = found else { continue };
+        return match Command::new(path).args(words).stdin(Stdio::null()).output() {
+            Ok(output) if output.status.success() => {
+                Firewall::Rules(program, String::from_utf8_lossy(&output.stdout).into_owned())
+            }
+            _ => Firewall::Hidden(program),
+        };
+    }
+    Firewall::NoProgram
+}
