@@ -20,9 +20,11 @@ const PROMPT: &str = "lnetctl > ";
 
 /// Reads commands with a prompt until `exit`, `quit` or the end of the input. Exits with 0.
 pub fn interactive(globals: &Globals, connect: Connect<'_>) -> io::Result<u8> {
+    let node = connect(globals.node.clone());
+    let values = |values| completion::known(&*node, values);
     let config = Config::builder().completion_type(CompletionType::List).auto_add_history(true).build();
-    let mut editor = Editor::<Completion, FileHistory>::with_config(config).map_err(io::Error::other)?;
-    editor.set_helper(Some(Completion::new()));
+    let mut editor = Editor::<Completion<'_>, FileHistory>::with_config(config).map_err(io::Error::other)?;
+    editor.set_helper(Some(Completion::new(&values)));
     let history = history_file();
     // The file does not exist the first time.
     if let Some(file) = &history {
