@@ -36,13 +36,13 @@ pub mod topology;
 pub use crate::core::Core;
 pub use admin::Admin;
 pub use cpt::{CptTable, Placement};
-pub use data_path::{DataPath, DeferredAck};
+pub use data_path::DataPath;
 pub use environment::{CoreConfig, time};
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use health::{Cause, Delivery, SendFailure};
 pub use lnet_settings::{DiscoveryMode, MAX_HEALTH, Setting, Settings};
 pub use lnet_wire::Errno;
-pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
+pub use memory::{DeferredAck, EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
 pub use model::{
     ArrivingMessage, CarriedOrigin, Confirmation, MessageOrigin, OutgoingMessage, PartialMessages, Pooled,
     Provenance, Target, lnd, message,

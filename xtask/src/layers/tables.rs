@@ -71,10 +71,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-selftest", &["lnet-api", "lnet-log", "lnet-os", "lnet-wire"]),
     ("lnet-command-line", &[]),
     ("lnet-manual", &[]),
-    (
-        "lnetctl",
-        &["lnet-command-line", "lnet-dlc", "lnet-log", "lnet-node", "lnet-settings", "lnet-wire"],
-    ),
+    ("lnetctl", &["lnet-command-line", "lnet-dlc", "lnet-log", "lnet-node", "lnet-settings", "lnet-wire"]),
     ("lst", &["lnet", "lnet-command-line", "lnet-dlc", "lnet-log", "lnet-selftest", "lnet-wire"]),
     ("lnetd", &["lnet", "lnet-dlc", "lnet-log", "lnet-node", "lnet-selftest", "lnet-wire"]),
 ];

@@ -4,14 +4,13 @@
 //! They wait in a table, and not with what they wait for: the shutdown ends them, however long a program takes.
 
 use super::DataPath;
-use crate::memory::{ClientMemory, ReplyMemory};
+use crate::memory::{ClientMemory, DeferredAck, ReplyMemory};
 use crate::model::PeerNi;
 use crate::model::message::{IncomingMessage, Pooled};
 use crate::stats::MessageOutcome;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Errno, Pid};
 use std::collections::BTreeMap;
-use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Weak};
 
 /// The responses that wait for a program.
@@ -94,7 +93,12 @@ impl DataPath {
     ) {
         // It counts as pending when it leaves: the time that a handler takes is not the peer's.
         let response = DeferredResponse { message, body, pid, counted: None };
-        client.handle_put(DeferredAck(self.defer(response)));
+        let mut waiting = self.defer(response);
+        client.handle_put(DeferredAck::new(move || {
+            if let Some(data_path) = waiting.end() {
+                data_path.handled(waiting.number);
+            }
+        }));
         self.end_deferred_if_ending();
     }
 
@@ -176,25 +180,6 @@ impl Drop for Fetch {
     fn drop(&mut self) {
         if let Some(data_path) = self.0.end() {
             data_path.fetched(self.0.number, Err(Errno::Io));
-        }
-    }
-}
-
-/// The ACK of a PUT that a program is about to handle. Dropping this sends it, on the thread that does so and before the drop returns: the
-/// caller must not hold a lock that an event handler or a [`ClientMemory`] needs. After the shutdown of the node, which has ended the
-/// ACK, it does nothing.
-pub struct DeferredAck(Waiting);
-
-impl Debug for DeferredAck {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("DeferredAck").field(&self.0.number).finish()
-    }
-}
-
-impl Drop for DeferredAck {
-    fn drop(&mut self) {
-        if let Some(data_path) = self.0.end() {
-            data_path.handled(self.0.number);
         }
     }
 }

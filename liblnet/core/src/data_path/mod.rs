@@ -32,7 +32,6 @@ use crate::stats::MessageCounters;
 use crate::sync::Mutex;
 use crate::topology::Topology;
 use deferred_posts::DeferredPosts;
-pub use deferred_responses::DeferredAck;
 use deferred_responses::DeferredResponses;
 use lnet_log::RateLimitedLog;
 use lost_requests::LostRequests;

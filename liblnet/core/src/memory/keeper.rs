@@ -1,9 +1,9 @@
 //! What keeps the memory of an MD valid: the program, the node, or a program in another process.
 
 use super::MdMemory;
-use crate::data_path::DeferredAck;
 use lnet_wire::{Errno, Pid};
 use std::any::Any;
+use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
 /// Memory of an MD that belongs to a program in another process. The node keeps this as long as the MD, so it may own the memory
@@ -37,6 +37,32 @@ pub trait ClientMemory: Send + Sync {
 /// caller must not hold a lock that an event handler or a [`ClientMemory`] needs. If it is dropped and was not called, the GET ends
 /// with [`Errno::Io`]. After the shutdown of the node, which has ended the GET, it does nothing.
 pub type ThenReply = Box<dyn FnOnce(Result<ReplyMemory, Errno>) + Send>;
+
+/// The ACK of a PUT that a program is about to handle. Dropping this sends it, on the thread that does so and before the drop returns: the
+/// caller must not hold a lock that an event handler or a [`ClientMemory`] needs. After the shutdown of the node, which has ended the
+/// ACK, it does nothing.
+pub struct DeferredAck(Option<Box<dyn FnOnce() + Send>>);
+
+impl DeferredAck {
+    /// The ACK that `send` sends.
+    pub(crate) fn new(send: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(send)))
+    }
+}
+
+impl Debug for DeferredAck {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeferredAck").finish_non_exhaustive()
+    }
+}
+
+impl Drop for DeferredAck {
+    fn drop(&mut self) {
+        if let Some(send) = self.0.take() {
+            send();
+        }
+    }
+}
 
 /// The payload of a REPLY, in memory of this process that `keeper` keeps valid. The node drops it when the REPLY has left.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The ACKs of PUTs that wait until the program's handler has run.
 
-use super::operations::{is_in_request_of, number_of_current};
+use super::current::{is_in_request_of, number_of_current};
 use super::reports::Reports;
 use lnd_common::sync::lock;
 use lnet_attach::record::Report;

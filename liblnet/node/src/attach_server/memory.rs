@@ -1,7 +1,7 @@
 //! The memory of a program: what it has registered, and its MDs' pieces of that.
 
+use super::current::number_of_current;
 use super::deferred_acks::DeferredAcks;
-use super::operations::number_of_current;
 use super::reports::Reports;
 use lnd_common::sync::lock;
 use lnet_attach::record::{Piece, ProgramMemory, Report};

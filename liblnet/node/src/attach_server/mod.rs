@@ -4,7 +4,7 @@
 //! admitted. A program that breaks the rules, or that does not read its events, costs its attachment and one line in the log.
 //!
 //! - `client` is one program: its hello, and the loop of its thread.
-//! - `operations` carries out what it asks for; `objects` has the MEs and MDs that it owns.
+//! - `operations` carries out what it asks for, `current` is the one that a thread carries out; `objects` has the MEs and MDs that it owns.
 //! - `requests` bounds its PUTs and GETs under way; `waiting_calls` carries out what waits for a peer.
 //! - `pids` has the PIDs of the programs.
 //! - `deferred_acks` has the ACKs that wait for its handlers.
@@ -12,6 +12,7 @@
 //! - `status` is what the node shows of it.
 
 mod client;
+mod current;
 mod deferred_acks;
 mod memory;
 mod objects;

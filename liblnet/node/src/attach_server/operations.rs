@@ -1,6 +1,7 @@
 //! Carrying out what a program asks for.
 
 use super::Shared;
+use super::current::{Current, number_of_current};
 use super::deferred_acks::DeferredAcks;
 use super::memory::{Fetches, RegistrationLimits, Registrations};
 use super::objects::Objects;
@@ -16,34 +17,8 @@ use lnet_core::{Clock, DiscoveryMode, EqHandle, Errno, Event, EventKind, MdSpec,
 use lnet_os::stop_point;
 use lnet_ring::Fill;
 use lnet_wire::{MAX_PORTALS, Pid, RESERVED_PORTAL};
-use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-
-thread_local! {
-    /// The operation that this thread carries out.
-    static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
-}
-
-/// An operation of a program.
-#[derive(Clone, Copy, Debug)]
-struct Current {
-    /// The number of the program.
-    client: u64,
-    number: u64,
-    /// Whether it is a PUT or GET.
-    is_request: bool,
-}
-
-/// The number of the operation that the thread carries out for this program, of which an event comes; 0 for none.
-pub(super) fn number_of_current(client: u64) -> u64 {
-    CURRENT.get().filter(|current| current.client == client).map_or(0, |current| current.number)
-}
-
-/// Whether the thread carries out a PUT or GET of this program.
-pub(super) fn is_in_request_of(client: u64) -> bool {
-    CURRENT.get().is_some_and(|current| current.client == client && current.is_request)
-}
 
 /// Checks that a portal is not the node's own, where it is pinged and pushed to: [`Errno::NotPermitted`].
 const fn check_portal(portal: u32) -> Result<(), Errno> {
@@ -162,9 +137,8 @@ impl<'a> Carrier<'a> {
             Operation::Put { md, .. } | Operation::Get { md, .. } => Some(md),
             _ => None,
         };
-        CURRENT.set(Some(Current { client: self.id, number, is_request: md.is_some() }));
-        let result = self.outcome(number, operation);
-        CURRENT.set(None);
+        let current = Current { client: self.id, number, is_request: md.is_some() };
+        let result = current.during(|| self.outcome(number, operation));
         stop_point::reach("node: operation carried out");
         self.counts.note_operation(&result);
         match (number, md, result) {
