@@ -1,7 +1,6 @@
 //! Pings that are refused end with that error, and not with that of their timeout.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-#[allow(dead_code, reason = "shared with other tests")]
 mod live;
 
 use live::{free_port, node};
