@@ -1,11 +1,12 @@
 //! `lnetctl`: configures and shows LNet nodes.
 //!
 //! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
-//! [`own_node`]: nodes of commands. [`doctor`]: checks of the host, and of the way to another node. [`output`]: writes results.
-//! [`top`]: the live view. [`generate`]: manual pages and completions.
+//! [`own_node`]: nodes of commands. [`doctor`]: checks of the host, and of the path to another node. [`output`]: writes results.
+//! [`archive`]: what is known, in one file. [`top`]: the live view. [`generate`]: manual pages and completions.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod archive;
 pub mod cli;
 pub mod commands;
 pub mod doctor;

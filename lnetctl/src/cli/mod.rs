@@ -14,6 +14,7 @@ mod others;
 mod peer;
 mod ping;
 mod program;
+mod report;
 mod route;
 mod selection;
 mod set;
@@ -32,6 +33,7 @@ pub use others::{CptOfNid, Debug, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, OwnNode, Ping};
 pub use program::{Program, ProgramShow};
+pub use report::Report;
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
 pub use selection::{Adding, Deleting, NetRules, NidRules, PeerRules, Selection};
 pub use set::{Routing, Set, SettingValue, Value};
@@ -218,6 +220,12 @@ pub enum Command {
     /// tries the way to that node: its name, the path, a TCP connection, whether it is accepted, the HELLO and a ping; it stops at the
     /// first step that fails. Each line says what was seen and what to do. Fails if something is wrong; warnings are no failure.
     Doctor(Doctor),
+    /// Put all that is known about the node and this host into one archive, for whoever is asked for help
+    ///
+    /// It has the configuration, the states of nets and peers, counters, settings with who set them, programs, the log of a daemon that
+    /// lnetctl started, versions, limits, and what doctor finds. It has NIDs, names of interfaces and of programs, and the variables of this
+    /// library, but no other variable and nothing of what messages carry. Only its owner may read it. Without a node it has the host.
+    Report(Report),
     /// Programs that have no node of their own and are attached to this one
     ///
     /// A program whose environment names no nets uses the node of the user's lnetd, together with others. This shows them, with their

@@ -9,6 +9,7 @@ mod net;
 mod others;
 mod peer;
 mod ping;
+mod report;
 mod route;
 mod selection;
 mod set;
@@ -95,6 +96,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::Numa(command) => others::numa(command, cx),
         Command::PeerCredits(command) => peer::credits(command, cx),
         Command::Doctor(command) => doctor::doctor(command, cx),
+        Command::Report(command) => report::report(command, cx),
         Command::Fault(command) => fault::run(command, cx),
         Command::Program(command) => others::program(command, cx),
         Command::Events(command) => events::run(command, cx),

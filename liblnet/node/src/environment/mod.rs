@@ -2,7 +2,7 @@
 
 mod unknown_variables;
 
-pub use unknown_variables::warn_of_unknown_variables;
+pub use unknown_variables::{variable_prefixes, warn_of_unknown_variables};
 
 use crate::start_config::StartConfig;
 use crate::tunables;

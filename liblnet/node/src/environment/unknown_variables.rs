@@ -31,7 +31,7 @@ pub fn warn_of_unknown_variables() {
 }
 
 /// The beginnings of the names of all variables: of the node's, and of each driver's.
-fn prefixes() -> Vec<String> {
+pub fn variable_prefixes() -> Vec<String> {
     let drivers = DriverConfigs::default();
     ["lnet"].into_iter().chain(drivers.names()).map(|name| format!("{}_", name.to_uppercase())).collect()
 }
@@ -39,7 +39,7 @@ fn prefixes() -> Vec<String> {
 /// The unknown variables, each with the most similar known one.
 fn unknown(names: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
     let of_rows = variables();
-    let prefixes = prefixes();
+    let prefixes = variable_prefixes();
     let known = || {
         let configuration = CONFIGURATION.iter().map(|(name, _)| *name);
         configuration.chain(of_rows.iter().copied()).chain(READ_ELSEWHERE)
