@@ -55,7 +55,7 @@ fn a_ping_a_discovery_and_an_explanation_need_no_daemon() {
     for step in [
         "check: clock",
         "step: resolve",
-        "step: path",
+        "step: lnet route",
         "step: accept",
         "127.0.94.1@tcp answers, with 127.0.94.1@tcp",
     ] {

@@ -6,7 +6,7 @@ use clap::Args;
 /// Options of `doctor`.
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Also try the way to this NID, step by step; the name of a host may stand in place of its address
+    /// Also try the path to this NID, step by step; the name of a host may stand in place of its address
     #[arg(value_name = "NID")]
     pub nid: Option<String>,
     #[command(flatten)]

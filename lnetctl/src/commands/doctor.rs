@@ -4,7 +4,7 @@ use super::{CommandOutcome, Context};
 use crate::cli::Doctor;
 use crate::doctor::checks::CHECKS;
 use crate::doctor::host::Host;
-use crate::doctor::{State, way};
+use crate::doctor::{State, path};
 use lnet_dlc::ReturnCode;
 
 pub(super) fn doctor(command: &Doctor, cx: &mut Context<'_>) -> CommandOutcome {
@@ -17,8 +17,8 @@ pub(super) fn doctor(command: &Doctor, cx: &mut Context<'_>) -> CommandOutcome {
         all.push(finding.to_value("check", check.name));
     }
     if let Some(nid) = &command.nid {
-        let findings = way::try_way(cx.node, nid, host.port);
-        for (name, finding) in way::STEPS.into_iter().zip(findings) {
+        let findings = path::try_path(cx.node, nid, host.port);
+        for (name, finding) in path::STEPS.into_iter().zip(findings) {
             is_wrong |= finding.state == State::Wrong;
             all.push(finding.to_value("step", name));
         }

@@ -1,10 +1,10 @@
-//! What keeps this host, or the way to another node, from working: `lnetctl doctor`.
+//! What keeps this host, or the path to another node, from working: `lnetctl doctor`.
 //!
-//! [`checks`]: the checks of this host. [`host`]: what they look at. [`way`]: the steps to another node.
+//! [`checks`]: the checks of this host. [`host`]: what they look at. [`path`]: the steps to another node.
 
 pub mod checks;
 pub mod host;
-pub mod way;
+pub mod path;
 
 use lnet_dlc::Value;
 
@@ -13,7 +13,7 @@ use lnet_dlc::Value;
 pub enum State {
     /// Nothing is wrong.
     Fine,
-    /// Something may be wrong, or is in the way of some uses.
+    /// Something may be wrong, or keeps some uses from working.
     Warning,
     /// Something is wrong.
     Wrong,

@@ -1,4 +1,4 @@
-//! The way to another node, step by step: each step needs the one before.
+//! The path to another node, step by step: each step needs the one before.
 
 use super::host::LNET_PORT;
 use super::{Finding, State};
@@ -19,22 +19,22 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_millis(500);
 const PING_TIMEOUT_MS: u32 = 5000;
 
 /// The names of the steps, in their order.
-pub const STEPS: [&str; 5] = ["resolve", "path", "connect", "accept", "hello and ping"];
+pub const STEPS: [&str; 5] = ["resolve", "lnet route", "connect", "accept", "hello and ping"];
 
-/// Tries the way to the node that `text` names, until a step fails.
-pub fn try_way(backend: &dyn Backend, text: &str, port: u16) -> Vec<Finding> {
+/// Tries the path to the node that `text` names, until a step fails.
+pub fn try_path(backend: &dyn Backend, text: &str, port: u16) -> Vec<Finding> {
     let nid = Names::new().nid(text).map_err(|error| error.to_string());
     let mut findings = vec![resolved(text, &nid)];
     let Ok(nid) = nid else { return findings };
-    let distance = ops::way::distance(backend, nid);
-    findings.push(path(nid, distance));
+    let distance = ops::diagnosis::distance(backend, nid);
+    findings.push(lnet_route(nid, distance));
     if is_wrong(&findings) {
         return findings;
     }
     let address = direct_address(nid, distance.map(|it| it.hops).unwrap_or_default());
     findings.extend(connections(address.map(|address| SocketAddr::from((address, port)))));
     if !is_wrong(&findings) {
-        findings.push(pinged(&ops::way::ping(backend, nid, PING_TIMEOUT_MS)));
+        findings.push(pinged(&ops::diagnosis::ping(backend, nid, PING_TIMEOUT_MS)));
     }
     findings
 }
@@ -81,7 +81,7 @@ fn resolved(text: &str, nid: &Result<Nid, String>) -> Finding {
     }
 }
 
-fn path(nid: Nid, distance: Result<DistanceResponse, Errno>) -> Finding {
+fn lnet_route(nid: Nid, distance: Result<DistanceResponse, Errno>) -> Finding {
     match distance {
         Ok(DistanceResponse { hops: 0, .. }) => Finding::fine("it is this node"),
         Ok(DistanceResponse { hops: 1, source, .. }) => Finding::fine(format!("from {source}, directly")),
@@ -136,7 +136,7 @@ fn accepted(address: SocketAddr, read: Result<usize, io::ErrorKind>) -> Finding 
             )
         }
         Ok(_) => Finding::warning(
-            format!("{address} speaks first, as no LNet node does"),
+            format!("{address} sends first, as no LNet node does"),
             format!("which program listens there? LNet's port is {LNET_PORT}"),
         ),
     }
@@ -160,7 +160,7 @@ fn pinged(result: &Result<PingResponse, Errno>) -> Finding {
         ),
         Err(errno @ Errno::TimedOut) => failed(
             errno,
-            "the connection is there, and no answer comes: do answers find the way back to this host (routes, rp_filter)?",
+            "the connection is there, and no answer comes: do answers find a path back to this host (routes, rp_filter)?",
         ),
         Err(errno) => failed(errno, "see the logs of both nodes, and lnetctl peer explain --to NID"),
     }
@@ -193,11 +193,11 @@ mod tests {
         let table = [
             (resolved("mds1@tcp", &Ok(nid("192.0.2.1@tcp"))), Fine, "192.0.2.1@tcp"),
             (resolved("mds1", &Err("unknown host".to_owned())), Wrong, "'mds1' is not a NID: unknown host"),
-            (path(nid("192.0.2.1@tcp"), far(0)), Fine, "this node"),
-            (path(nid("192.0.2.1@tcp"), far(1)), Fine, "from 192.0.2.9@tcp, directly"),
-            (path(nid("192.0.2.1@tcp7"), far(2)), Fine, "by gateways: 1 hops"),
-            (path(nid("192.0.2.1@tcp7"), Err(Errno::HostUnreachable)), Wrong, "not on tcp7"),
-            (path(nid("192.0.2.1@tcp"), Err(Errno::NetworkDown)), Wrong, "no node runs here"),
+            (lnet_route(nid("192.0.2.1@tcp"), far(0)), Fine, "this node"),
+            (lnet_route(nid("192.0.2.1@tcp"), far(1)), Fine, "from 192.0.2.9@tcp, directly"),
+            (lnet_route(nid("192.0.2.1@tcp7"), far(2)), Fine, "by gateways: 1 hops"),
+            (lnet_route(nid("192.0.2.1@tcp7"), Err(Errno::HostUnreachable)), Wrong, "not on tcp7"),
+            (lnet_route(nid("192.0.2.1@tcp"), Err(Errno::NetworkDown)), Wrong, "no node runs here"),
             (connected(address, Ok(())), Fine, "192.0.2.1:988 accepts"),
             (connected(address, Err(io::ErrorKind::ConnectionRefused)), Wrong, "nothing listens on the port"),
             (connected(address, Err(io::ErrorKind::TimedOut)), Wrong, "no answer"),
@@ -205,7 +205,7 @@ mod tests {
             (accepted(address, Err(io::ErrorKind::WouldBlock)), Fine, "stays open"),
             (accepted(address, Ok(0)), Warning, "accept=secure"),
             (accepted(address, Err(io::ErrorKind::ConnectionReset)), Warning, "accept=secure"),
-            (accepted(address, Ok(1)), Warning, "speaks first"),
+            (accepted(address, Ok(1)), Warning, "sends first"),
             (pinged(&Ok(response)), Fine, "192.0.2.1@tcp answers, with 192.0.2.1@tcp, 192.0.2.2@tcp"),
             (pinged(&Err(Errno::ConnectionRefused)), Wrong, "Connection refused"),
             (pinged(&Err(Errno::Protocol)), Wrong, "rotocol"),

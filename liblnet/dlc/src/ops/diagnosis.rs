@@ -1,4 +1,4 @@
-//! The steps on the way to another node, for a diagnosis: their results are values, and no report.
+//! The steps on the path to another node, for a diagnosis: their results are values, and no report.
 
 use crate::request::{Backend, DistanceResponse, Ping, PingResponse, Request};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};

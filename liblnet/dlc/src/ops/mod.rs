@@ -7,6 +7,7 @@
 //! nothing.
 
 pub mod counters;
+pub mod diagnosis;
 pub mod discovery;
 pub(crate) mod error_text;
 pub mod events;
@@ -31,4 +32,3 @@ pub mod service_id;
 pub mod stats;
 pub mod tunables;
 mod udsp_info;
-pub mod way;
