@@ -94,6 +94,7 @@ fn built_files_are_installed_without_a_rebuild() {
     for name in [
         "lib/liblnet.so.1",
         "lib/liblnetconfig.so.4",
+        "sbin/lctl",
         "sbin/lnetctl",
         "sbin/lnetd",
         "sbin/lst",
@@ -130,8 +131,9 @@ fn lustres_own_tools_stay_first_unless_asked_otherwise() {
     let (tool, library, header) =
         ("usr/sbin/lnetctl", "usr/lib64/liblnetconfig.so.4.0.0", "usr/include/linux/lnet/nidstr.h");
     // The existing files of Lustre; whether our tools, and our headers, then go to other places.
-    let table: [(&[&str], bool, bool); 4] = [
+    let table: [(&[&str], bool, bool); 5] = [
         (&[tool], true, false),
+        (&["usr/sbin/lctl"], true, false),
         (&[library], true, false),
         (&[header], false, true),
         (&[tool, library, header], true, true),
@@ -144,6 +146,7 @@ fn lustres_own_tools_stay_first_unless_asked_otherwise() {
         let there = |name: &str| place.file("usr/local").join(name).exists();
         let row = format!("{theirs:?}\n{}", text(&output));
         assert_eq!((there("sbin/lnetctl"), there("sbin/lnetctl.liblnet")), (!tools, tools), "{row}");
+        assert_eq!(there("sbin/lctl"), !tools, "{row}");
         assert_eq!((there("sbin/lst"), there("sbin/lst.liblnet")), (!tools, tools), "{row}");
         assert_eq!(
             (there("lib/liblnetconfig.so.4"), there("lib/liblnetconfig.so")),

@@ -2,7 +2,8 @@
 //!
 //! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
 //! [`own_node`]: nodes of commands. [`doctor`]: checks of the host, and of the path to another node. [`output`]: writes results.
-//! [`archive`]: what is known, in one file. [`top`]: the live view. [`generate`]: manual pages and completions.
+//! [`archive`]: what is known, in one file. [`top`]: the live view. [`generate`]: manual pages and completions. [`lctl`]: the
+//! older tool.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -11,6 +12,7 @@ pub mod cli;
 pub mod commands;
 pub mod doctor;
 pub mod generate;
+pub mod lctl;
 pub mod output;
 pub mod own_node;
 pub mod run;

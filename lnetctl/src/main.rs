@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 use lnet_dlc::client::Client;
+use lnet_dlc::runtime_dir::NodeName;
 use lnetctl::cli::Globals;
 use lnetctl::generate;
+use lnetctl::lctl;
 use lnetctl::output::Streams;
 use lnetctl::run::{self, LineEnd, Node};
 use lnetctl::shell;
@@ -25,6 +27,14 @@ fn main() -> ExitCode {
 fn start() -> io::Result<u8> {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+    if std::env::args_os().next().is_some_and(|name| lctl::is_called_by(&name.to_string_lossy())) {
+        let node = Client::new(NodeName::of_environment());
+        let status = lctl::run(&words, &node, &mut io::stdout(), &mut io::stderr())?;
+        if let Some(why) = node.explain().filter(|_| status != 0) {
+            eprintln!("lctl: {why}");
+        }
+        return Ok(status);
+    }
     if words.first().is_some_and(|word| word == "generate") {
         return generate::program().run(&words[1..], &mut io::stdout());
     }

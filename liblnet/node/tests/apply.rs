@@ -54,7 +54,8 @@ fn exported(node: &dyn Backend) -> String {
 fn a_node_becomes_what_a_file_says_and_a_second_time_nothing_is_changed() {
     let node = node_on(free_port(), "tcp(127.0.93.3)", DiscoveryMode::Off);
     let backend: &dyn Backend = &*node;
-    for text in [FILE.to_owned(), FILE.replace("credits: 64", "credits: 32"), FILE.replace("[8-9]", "[8,10]")] {
+    for text in [FILE.to_owned(), FILE.replace("credits: 64", "credits: 32"), FILE.replace("[8-9]", "[8,10]")]
+    {
         assert_ne!(applied(backend, &text, Mode::Show), "", "{text}");
         applied(backend, &text, Mode::Change);
         assert_eq!(applied(backend, &text, Mode::Show), "", "{text}");
