@@ -27,4 +27,5 @@ pub mod peer_cred;
 pub mod shared_memory;
 pub mod socket;
 pub mod stop_point;
+pub mod tcp_probe;
 pub mod thread;

@@ -7,8 +7,8 @@ use lnet_dlc::request::{DistanceResponse, PingResponse};
 use lnet_dlc::{Backend, ops};
 use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetType, Nid};
-use std::io::{self, Read};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 /// The longest time that a connection may take.
@@ -57,18 +57,10 @@ fn connections(address: Option<SocketAddr>) -> Vec<Finding> {
         let skipped = || Finding::unknown("only tried for NIDs on TCP nets of this node");
         return vec![skipped(), skipped()];
     };
-    match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+    match ops::diagnosis::probe(address, CONNECT_TIMEOUT, ACCEPT_TIMEOUT) {
         Err(error) => vec![connected(address, Err(error.kind()))],
-        Ok(stream) => {
-            vec![connected(address, Ok(())), accepted(address, first_byte(stream).map_err(|it| it.kind()))]
-        }
+        Ok(read) => vec![connected(address, Ok(())), accepted(address, read.map_err(|it| it.kind()))],
     }
-}
-
-/// The number of bytes that arrive first: 0 where the other side closes the connection.
-fn first_byte(mut stream: TcpStream) -> io::Result<usize> {
-    stream.set_read_timeout(Some(ACCEPT_TIMEOUT))?;
-    stream.read(&mut [0; 1])
 }
 
 fn resolved(text: &str, nid: &Result<Nid, String>) -> Finding {

@@ -190,7 +190,7 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("model", &["ip2nets", "ops", "request"]),
             ("yaml", &["ip2nets", "model", "ops", "request"]),
             ("import", &["ip2nets", "model", "ops", "request"]),
-            ("apply", &["import", "ip2nets", "model", "ops", "request"]),
+            ("apply", &["import", "ip2nets", "model", "ops", "request", "yaml"]),
         ],
     ),
     (

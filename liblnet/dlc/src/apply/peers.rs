@@ -28,7 +28,8 @@ pub(super) fn plan(
 ) -> PeerPlan {
     let mut plan = PeerPlan::default();
     let is_gateway = |peer: &Peer| peer.nis.iter().any(|ni| gateways.contains(&ni.nid));
-    let is_lost = |peer: &Peer| peer.nis.iter().all(|ni| emptied.contains(&ni.nid.net()));
+    let is_lost =
+        |peer: &Peer| !emptied.is_empty() && peer.nis.iter().all(|ni| emptied.contains(&ni.nid.net()));
     let owners: HashMap<Nid, &Peer> =
         now.peers.iter().flat_map(|peer| peer.nis.iter().map(move |ni| (ni.nid, peer))).collect();
     let mut matched: HashSet<Nid> = HashSet::new();

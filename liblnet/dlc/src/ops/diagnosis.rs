@@ -1,5 +1,7 @@
 //! The steps on the path to another node, for a diagnosis: their results are values, and no report.
 
+pub use lnet_os::tcp_probe::probe;
+
 use crate::request::{Backend, DistanceResponse, Ping, PingResponse, Request};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 
