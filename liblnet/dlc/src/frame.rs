@@ -268,7 +268,8 @@ mod tests {
             assert_eq!(decode_request(&body).unwrap(), request);
             assert!(read(&mut reader, MAX_REQUEST).unwrap().is_none(), "nothing is behind it");
         }
-        let node = NodeInfo { version: "1".into(), name: "a".into(), process: 7, selftest: None };
+        let node =
+            NodeInfo { version: "1".into(), name: "a".into(), process: 7, started_ms: None, selftest: None };
         let told = RequestError { errno: Errno::NoDevice, text: Some("interface \"eth9\": missing".into()) };
         for result in [Ok(Reply::Done), Ok(Reply::Node(node)), Err(Errno::Exists.into()), Err(told)] {
             let response = Response::from(result);

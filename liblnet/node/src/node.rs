@@ -37,6 +37,7 @@ pub struct Node {
     pub(crate) drivers: RunningDrivers,
     pub(crate) spin: Spin,
     name: NodeName,
+    started_ns: u64,
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
     pub(crate) setting_states: SettingStates,
@@ -51,6 +52,7 @@ impl Node {
     /// failure everything is shut down again; the cause is logged.
     pub fn start(pid: Pid, config: StartConfig) -> Result<Arc<Self>, Errno> {
         let clock = MonotonicClock::start();
+        let started_ns = wall_clock_ns();
         let core = Core::new(CoreConfig {
             cpts: cpt::table(&config)?,
             placement: Some(Arc::new(SystemPlacement::default())),
@@ -60,7 +62,7 @@ impl Node {
             max_peers: config.max_peers,
             max_pending_responses: config.max_pending_responses,
             history: Some(Arc::clone(&config.history)),
-            ..CoreConfig::new(pid, wall_clock_ns())
+            ..CoreConfig::new(pid, started_ns)
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
@@ -77,6 +79,7 @@ impl Node {
             drivers,
             spin,
             name: config.name.clone(),
+            started_ns,
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(clock.now()),
             setting_states: SettingStates::new(&config),
@@ -124,6 +127,11 @@ impl Node {
     /// The name that distinguishes the node from others on the machine (`LNET_NODE`).
     pub const fn name(&self) -> &NodeName {
         &self.name
+    }
+
+    /// The time at which the node started, in milliseconds since 1970-01-01 UTC.
+    pub(crate) const fn started_ms(&self) -> u64 {
+        self.started_ns / 1_000_000
     }
 
     /// The time on the node's clock.

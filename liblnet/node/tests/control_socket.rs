@@ -28,9 +28,13 @@ fn fake_node(
 ) -> impl Fn(Request) -> Result<Reply, RequestError> + Send + Sync {
     let leave = Mutex::new(leave);
     move |request| match request {
-        Request::GetNode => {
-            Ok(Reply::Node(NodeInfo { version: "1".into(), name: "fake".into(), process: 1, selftest: None }))
-        }
+        Request::GetNode => Ok(Reply::Node(NodeInfo {
+            version: "1".into(),
+            name: "fake".into(),
+            process: 1,
+            started_ms: None,
+            selftest: None,
+        })),
         Request::GetPeerList => Ok(Reply::Nids(vec![Nid::LOOPBACK; MANY])),
         Request::GetLnetStats => panic!("on purpose"),
         Request::ConfigRouter(_) => {

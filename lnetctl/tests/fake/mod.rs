@@ -69,6 +69,7 @@ pub(crate) fn one_interface(changes: Changes) -> impl Fn(Request) -> Result<Repl
                 version: "0".into(),
                 name: "fake".into(),
                 process: 1,
+                started_ms: Some(1_700_000_000_250),
                 selftest: None,
             })),
             Request::GetPrograms => Some(Reply::Programs(programs())),

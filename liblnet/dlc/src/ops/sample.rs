@@ -1,7 +1,8 @@
 //! A sample of all counters, for statistics over time and for other output formats.
 
 use crate::request::{
-    AttachedPrograms, Backend, ElementStats, LnetStats, LocalNi, NodeInfo, Peer, PeerNi, Request,
+    AttachedPrograms, Backend, CptBuffers, ElementStats, LnetStats, LocalNi, NodeInfo, Peer, PeerNi, Request,
+    Route,
 };
 use lnet_wire::{Errno, NetId, Nid};
 use std::collections::HashMap;
@@ -22,6 +23,10 @@ pub struct Sample {
     pub peers: Vec<Peer>,
     /// The number of all peers, read or not.
     pub peer_count: usize,
+    /// The routes to other nets.
+    pub routes: Vec<Route>,
+    /// The router buffers of each CPT; empty until forwarding was switched on once.
+    pub buffers: Vec<CptBuffers>,
 }
 
 impl Sample {
@@ -46,9 +51,11 @@ impl Sample {
                 Err(errno) => return Err(errno),
             }
         }
+        let routes = backend.list(Request::GetRoute)?;
+        let buffers = backend.list(Request::GetBuffers)?;
         let nis = nis.into_iter().map(|ni| *ni).collect();
         let (program_count, peer_count) = (programs.programs.len(), primaries.len());
-        Ok(Self { node, stats, program_count, nis, peers, peer_count })
+        Ok(Self { node, stats, program_count, nis, peers, peer_count, routes, buffers })
     }
 
     /// The peers without the node itself, which is its own peer once something was sent to one of its NIDs; its faults are
@@ -238,12 +245,20 @@ mod tests {
             }
         };
         Sample {
-            node: NodeInfo { version: "0".into(), name: "n".into(), process, selftest: None },
+            node: NodeInfo {
+                version: "0".into(),
+                name: "n".into(),
+                process,
+                started_ms: None,
+                selftest: None,
+            },
             stats,
             program_count: 0,
             nis: Vec::new(),
             peers: peers.iter().map(peer).collect(),
             peer_count: peers.len(),
+            routes: Vec::new(),
+            buffers: Vec::new(),
         }
     }
 

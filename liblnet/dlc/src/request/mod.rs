@@ -246,6 +246,9 @@ pub struct NodeInfo {
     pub name: String,
     /// The id of the node's process.
     pub process: u32,
+    /// The time at which the node started, in milliseconds since 1970-01-01 UTC, if the node reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ms: Option<u64>,
     /// The state of LNet selftest on the node, as text; `None`: it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selftest: Option<String>,

@@ -40,6 +40,7 @@ impl Backend for Node {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 name: self.name().to_string(),
                 process: std::process::id(),
+                started_ms: Some(self.started_ms()),
                 selftest: None,
             })),
             // Who runs the node and lets programs attach adds them.
