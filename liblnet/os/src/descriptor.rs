@@ -2,6 +2,7 @@
 
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
@@ -59,6 +60,16 @@ pub fn connect_unix(path: &Path) -> io::Result<UnixStream> {
 /// Makes a Unix datagram socket at a path.
 pub fn bind_unix_datagram(path: &Path) -> io::Result<UnixDatagram> {
     above_standard(UnixDatagram::bind(path)?)
+}
+
+/// Makes a TCP socket that listens at an address.
+pub fn listen_tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    above_standard(TcpListener::bind(address)?)
+}
+
+/// Accepts the next connection of a listening TCP socket.
+pub fn accept_tcp(listener: &TcpListener) -> io::Result<TcpStream> {
+    above_standard(listener.accept()?.0)
 }
 
 /// Makes two Unix sockets that are connected with each other.
