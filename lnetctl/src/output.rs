@@ -1,7 +1,5 @@
 //! Writes results to standard output and failures to standard error.
 
-pub mod prometheus;
-
 use crate::cli::Format;
 use crate::commands::{CommandKind, CommandOutcome};
 use lnet_dlc::{Report, Value};

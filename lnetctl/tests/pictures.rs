@@ -5,12 +5,13 @@
 use lnet_dlc::CptList;
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
-    CommCount, ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiState,
-    NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability,
+    BufferPool, CommCount, CptBuffers, ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi,
+    MessageStats, NiState, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState,
+    PeerReachability, Route,
 };
+use lnet_metrics::{Format, NodeSample};
 use lnet_wire::Reachability;
 use lnetctl::cli::Sort;
-use lnetctl::output::prometheus;
 use lnetctl::top::draw;
 use lnetctl::top::model::{Flow, Key, View, Watch};
 use ratatui::Terminal;
@@ -110,7 +111,13 @@ fn peer(second: u64, number: u64) -> Peer {
 /// A sample of a node that has been up for `second` seconds.
 fn sample(second: u64, peers: u64) -> Sample {
     Sample {
-        node: NodeInfo { version: "0.1.0".into(), name: "oss-1".into(), process: 1, selftest: None },
+        node: NodeInfo {
+            version: "0.1.0".into(),
+            name: "oss-1".into(),
+            process: 1,
+            started_ms: Some(1_700_000_000_250),
+            selftest: None,
+        },
         stats: LnetStats {
             send_count: second * 150,
             recv_count: second * 75,
@@ -127,6 +134,28 @@ fn sample(second: u64, peers: u64) -> Sample {
         nis: nis(second),
         peers: (1..=peers).map(|number| peer(second, number)).collect(),
         peer_count: peers as usize,
+        routes: [
+            ("tcp5", "10.0.0.11@tcp", true),
+            ("tcp6", "10.0.0.11@tcp", false),
+            ("tcp5", "10.0.0.12@tcp", false),
+        ]
+        .map(|(net, gateway, alive)| Route {
+            net: net.parse().unwrap(),
+            gateway: gateway.parse().unwrap(),
+            hops: Some(1),
+            priority: 0,
+            health_sensitivity: 1,
+            alive,
+            single_hop: true,
+            rules: Vec::new(),
+        })
+        .to_vec(),
+        buffers: vec![CptBuffers {
+            tiny: BufferPool { pages: 0, buffers: 512, credits: 510, min_credits: -3 },
+            small: BufferPool { pages: 1, buffers: 4096, credits: 4096, min_credits: 4000 },
+            large: BufferPool { pages: 256, buffers: 256, credits: 256, min_credits: 256 },
+            enabled: true,
+        }],
     }
 }
 
@@ -146,6 +175,10 @@ fn screen(view: &View, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw::screen(view, frame.area(), frame.buffer_mut())).unwrap();
     draw::lines(terminal.backend().buffer()).join("\n") + "\n"
+}
+
+fn exposition(sample: Sample) -> String {
+    lnet_metrics::exposition(&[NodeSample::of(sample)], Format::Prometheus, false)
 }
 
 fn compare(name: &str, actual: &str) {
@@ -170,7 +203,7 @@ fn a_large_terminal_shows_long_names_and_bars() {
 /// Fails if an alert on 0 fires for a peer from which nothing ever arrived, or not for one that cannot be reached.
 #[test]
 fn monitoring_output_has_reachable_unreachable_and_unknown_peers() {
-    let text = prometheus::exposition(&sample(10, 5));
+    let text = exposition(sample(10, 5));
     let lines: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("lnet_peer_reachable{")).collect();
     let values: Vec<_> =
         lines.iter().filter_map(|line| line.split_once("peer=\"")).map(|(_, rest)| rest).collect();
@@ -206,10 +239,7 @@ fn the_node_itself_is_not_shown_as_a_peer() {
     let shown: Vec<&str> = view.peers.iter().map(|row| row.nid.as_str()).collect();
     assert_eq!((shown, view.peer_count), (vec!["10.0.0.11@tcp", "10.0.0.13@tcp"], 2));
     assert!(!view.health.contains("unresponsive from"), "{}", view.health);
-    assert!(
-        !prometheus::exposition(&sample)
-            .contains("lnet_peer_reachable{node=\"oss-1\",peer=\"10.0.0.12@tcp\"}")
-    );
+    assert!(!exposition(sample).contains("lnet_peer_reachable{node=\"oss-1\",peer=\"10.0.0.12@tcp\"}"));
 }
 
 /// Fails if drawing on a small terminal panics.
@@ -270,14 +300,14 @@ fn fewer_peers_than_were_scrolled_past_are_still_shown() {
 fn every_counter_is_exported_to_prometheus() {
     let mut sample = sample(10, 2);
     sample.node.name = "a\"b\\c".to_owned();
-    compare("prometheus.txt", &prometheus::exposition(&sample));
+    compare("prometheus.txt", &exposition(sample));
 }
 
 /// The rules of Promtool that a text can break: every family is announced once, before its values, and
 /// has no value twice.
 #[test]
 fn no_family_and_no_value_comes_twice() {
-    let text = prometheus::exposition(&sample(10, 5));
+    let text = exposition(sample(10, 5));
     let mut seen = std::collections::HashSet::new();
     let mut family = String::new();
     for line in text.lines() {

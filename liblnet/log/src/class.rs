@@ -552,6 +552,13 @@ log_classes! {
         meaning: "The control socket cannot be served: lnetctl does not reach this node. The node itself works.",
         action: "See whether LNET_RUNTIME_DIR can be written to, and whether another process has this node's name (LNET_NODE).",
     }
+    MetricsUnavailable {
+        name: "metrics_unavailable",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "Metrics and health cannot be served over HTTP, or a connection could not be accepted. The node itself works.",
+        action: "See whether another process listens on the address (LNET_METRICS), and whether the process has descriptors left.",
+    }
     ControlAcceptFailed {
         name: "control_accept_failed",
         level: Warn,

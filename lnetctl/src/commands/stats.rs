@@ -2,10 +2,10 @@
 
 use super::{CommandOutcome, Context};
 use crate::cli::{Stats, StatsCommand, StatsRate, StatsShow};
-use crate::output::prometheus;
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::ops::stats;
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
+use lnet_metrics::{Format, NodeSample, exposition};
 use std::time::Instant;
 
 pub(super) fn run(command: &Stats, cx: &mut Context<'_>) -> CommandOutcome {
@@ -24,7 +24,7 @@ pub(super) fn run(command: &Stats, cx: &mut Context<'_>) -> CommandOutcome {
 fn show_prometheus(cx: &mut Context<'_>) -> CommandOutcome {
     match stats::sample(cx.node, usize::MAX, &mut cx.report) {
         Ok(sample) => {
-            cx.text = prometheus::exposition(&sample);
+            cx.text = exposition(&[NodeSample::of(sample)], Format::Prometheus, false);
             CommandOutcome::change(ReturnCode::OK)
         }
         Err(rc) => CommandOutcome::show(rc),

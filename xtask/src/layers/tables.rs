@@ -34,6 +34,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ),
     ("socklnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-dlc", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
+    ("lnet-metrics", &["lnet-dlc", "lnet-log", "lnet-os", "lnet-wire"]),
     (
         "lnet-node",
         &[
@@ -42,6 +43,7 @@ pub(crate) const CRATES: &[Layer] = &[
             "lnet-core",
             "lnet-dlc",
             "lnet-log",
+            "lnet-metrics",
             "lnet-os",
             "lnet-ring",
             "lnet-settings",
@@ -59,6 +61,7 @@ pub(crate) const CRATES: &[Layer] = &[
             "lnet-core",
             "lnet-dlc",
             "lnet-log",
+            "lnet-metrics",
             "lnet-node",
             "lnet-os",
             "lnet-ring",
@@ -71,9 +74,12 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-selftest", &["lnet-api", "lnet-log", "lnet-os", "lnet-wire"]),
     ("lnet-command-line", &[]),
     ("lnet-manual", &[]),
-    ("lnetctl", &["lnet-command-line", "lnet-dlc", "lnet-log", "lnet-node", "lnet-settings", "lnet-wire"]),
+    (
+        "lnetctl",
+        &["lnet-command-line", "lnet-dlc", "lnet-log", "lnet-metrics", "lnet-node", "lnet-settings", "lnet-wire"],
+    ),
     ("lst", &["lnet", "lnet-command-line", "lnet-dlc", "lnet-log", "lnet-selftest", "lnet-wire"]),
-    ("lnetd", &["lnet", "lnet-dlc", "lnet-log", "lnet-node", "lnet-selftest", "lnet-wire"]),
+    ("lnetd", &["lnet", "lnet-dlc", "lnet-log", "lnet-metrics", "lnet-node", "lnet-selftest", "lnet-wire"]),
 ];
 
 /// The folders of `src` that a folder of the same crate may name. Files directly in `src` do not count.
