@@ -1,0 +1,69 @@
+//! The health of a node: whether it can do what it is there for.
+
+use lnet_dlc::request::{Backend, LocalNi, NiStatus, Peer, Request};
+use lnet_wire::{Errno, Nid, Reachability};
+
+/// The reasons for which a node is not healthy, one line each: interfaces that are not up, and expected peers that are not
+/// reachable. Empty for a healthy node. Makes requests that only read.
+pub fn reasons(backend: &dyn Backend, expected: &[Nid]) -> Vec<String> {
+    let nis: Vec<Box<LocalNi>> = match backend.list(Request::GetLocalNi) {
+        Ok(nis) => nis,
+        Err(errno) => return vec![format!("node: does not answer ({})", errno.text())],
+    };
+    let nis = nis.iter().filter_map(|ni| ni_reason(ni));
+    let peers = expected.iter().filter_map(|nid| {
+        let peer = backend.ask::<Box<Peer>>(Request::GetPeerNi(*nid));
+        peer_reason(*nid, peer.map(|peer| peer.reachability.map(|its| its.state)))
+    });
+    nis.chain(peers).collect()
+}
+
+fn ni_reason(ni: &LocalNi) -> Option<String> {
+    let nid = ni.nid;
+    match (ni.status == NiStatus::Up, ni.health.fatal_error) {
+        (true, false) => None,
+        (true, true) => Some(format!("interface {nid}: its driver reports a fatal error")),
+        (false, _) => Some(format!("interface {nid}: down")),
+    }
+}
+
+/// The reachability of an expected peer, or the error of the request for it.
+fn peer_reason(nid: Nid, reachability: Result<Option<Reachability>, Errno>) -> Option<String> {
+    match reachability {
+        Ok(Some(Reachability::Reachable | Reachability::Degraded)) => None,
+        Ok(Some(Reachability::Unreachable)) => Some(format!("peer {nid}: unreachable")),
+        Ok(Some(Reachability::Unknown) | None) | Err(Errno::NotFound) => {
+            Some(format!("peer {nid}: nothing was received from it yet"))
+        }
+        Err(errno) => Some(format!("peer {nid}: {}", errno.text())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_missing_unless_something_can_be_sent_to_it() {
+        let nid: Nid = "10.0.0.1@tcp".parse().unwrap();
+        let reason = |its| peer_reason(nid, its);
+        for state in [Reachability::Reachable, Reachability::Degraded] {
+            assert_eq!(reason(Ok(Some(state))), None);
+        }
+        let unknown = "peer 10.0.0.1@tcp: nothing was received from it yet";
+        for its in [Ok(Some(Reachability::Unknown)), Ok(None), Err(Errno::NotFound)] {
+            assert_eq!(reason(its).as_deref(), Some(unknown), "{its:?}");
+        }
+        let unreachable = reason(Ok(Some(Reachability::Unreachable)));
+        assert_eq!(unreachable.as_deref(), Some("peer 10.0.0.1@tcp: unreachable"));
+        assert!(reason(Err(Errno::NetworkDown)).is_some());
+    }
+
+    #[test]
+    fn a_node_that_does_not_answer_is_not_healthy() {
+        let down = |_| Err(Errno::NetworkDown.into());
+        assert_eq!(reasons(&down, &[]), ["node: does not answer (Network is down)"]);
+        let none = |_| Err(Errno::NotFound.into());
+        assert_eq!(reasons(&none, &[]), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,95 @@
+//! The pages that are served, and what they say.
+
+use crate::health;
+use crate::http::{HttpRequest, HttpResponse, Status, format_for};
+use crate::text::{NodeSample, exposition};
+use lnet_dlc::Backend;
+use lnet_dlc::ops::sample::Sample;
+use lnet_wire::Nid;
+use std::sync::Arc;
+
+/// A backend that threads share.
+pub type SharedBackend = Arc<dyn Backend + Send + Sync>;
+
+/// The most peers of a node that have metrics, the first of the list: a page of more would take tens of megabytes.
+const MAX_PEERS: usize = 4096;
+
+/// A node whose metrics are served.
+pub struct NamedNode {
+    /// The name of the node.
+    pub name: String,
+    /// The node.
+    pub backend: SharedBackend,
+}
+
+/// The nodes whose metrics are served. They are looked up at each request, as nodes come and go.
+pub trait Nodes: Send + Sync {
+    /// The nodes that there are now.
+    fn all(&self) -> Vec<NamedNode>;
+}
+
+/// A function that lists nodes is a source of them.
+impl<F: Fn() -> Vec<NamedNode> + Send + Sync> Nodes for F {
+    fn all(&self) -> Vec<NamedNode> {
+        self()
+    }
+}
+
+/// The pages of a server.
+pub(crate) struct Service {
+    pub(crate) nodes: Arc<dyn Nodes>,
+    pub(crate) expected: Vec<Nid>,
+    pub(crate) lustre_names: bool,
+}
+
+impl Service {
+    /// The response to a request.
+    pub(crate) fn respond(&self, request: &HttpRequest) -> HttpResponse {
+        match request.path.as_str() {
+            "/metrics" => self.metrics(&request.accept),
+            "/healthz" => self.health(),
+            "/" => HttpResponse {
+                content_type: "text/html; charset=utf-8",
+                ..HttpResponse::text(Status::Ok, INDEX)
+            },
+            _ => HttpResponse::text(Status::NotFound, "there are /, /metrics and /healthz\n"),
+        }
+    }
+
+    fn metrics(&self, accept: &str) -> HttpResponse {
+        let read =
+            |NamedNode { name, backend }| NodeSample { name, sample: Sample::read(&*backend, MAX_PEERS) };
+        let nodes: Vec<_> = self.nodes.all().into_iter().map(read).collect();
+        let format = format_for(accept);
+        let body = exposition(&nodes, format, self.lustre_names);
+        HttpResponse { status: Status::Ok, content_type: format.content_type(), body }
+    }
+
+    /// One line for each reason for which a node is not healthy, or `ok`.
+    fn health(&self) -> HttpResponse {
+        let nodes = self.nodes.all();
+        let several = nodes.len() > 1;
+        let mut lines = String::new();
+        for NamedNode { name, backend } in &nodes {
+            for reason in health::reasons(&**backend, &self.expected) {
+                if several {
+                    lines.push_str(name);
+                    lines.push_str(": ");
+                }
+                lines.push_str(&reason);
+                lines.push('\n');
+            }
+        }
+        if nodes.is_empty() {
+            lines.push_str("no node runs\n");
+        }
+        match lines.is_empty() {
+            true => HttpResponse::text(Status::Ok, "ok\n"),
+            false => HttpResponse::text(Status::Unavailable, lines),
+        }
+    }
+}
+
+const INDEX: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>LNet</title></head><body><ul>\n\
+                     <li><a href=\"/metrics\">metrics</a></li>\n<li><a href=\"/healthz\">health</a></li>\n\
+                     </ul></body></html>\n";
