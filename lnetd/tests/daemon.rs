@@ -1,72 +1,21 @@
 //! The daemon as an operator and a client see it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod place;
+
 use lnet_dlc::request::{
     AddLocalNi, AttachedPrograms, LndTunables, LocalNi, NiTunables, NodeInfo, StateChange,
 };
-use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, Reply, Request};
 use lnet_wire::Errno;
+use place::{LNETD, Place, ends, signal};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
-use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use tempfile::TempDir;
-
-const LNETD: &str = env!("CARGO_BIN_EXE_lnetd");
-
-/// A directory for sockets and files of a test.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn client(&self, node: Option<&str>) -> Client {
-        Client::at(RuntimeDir::at(self.path()), node.map(str::to_owned)).with_daemon(LNETD.as_ref())
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(LNETD);
-        command.args(arguments).env("LNET_RUNTIME_DIR", self.path());
-        for name in ["LNET_NETWORKS", "LNET_CONFIG", "LNET_IP2NETS", "LNET_ROUTES", "LNET_NODE", "LNET_DEBUG"]
-        {
-            command.env_remove(name);
-        }
-        command
-    }
-
-    /// Starts a daemon and waits until it reports that it is ready. Returns the process and its output so far.
-    fn start(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> (Child, String) {
-        let notify_path = self.path().join("notify");
-        let _ = fs::remove_file(&notify_path);
-        let notify = UnixDatagram::bind(&notify_path).unwrap();
-        let mut command = self.command(arguments);
-        command.env("NOTIFY_SOCKET", &notify_path).stderr(Stdio::piped());
-        change(&mut command);
-        let child = command.spawn().unwrap();
-        let mut buffer = [0; 4096];
-        let length = notify.recv(&mut buffer).unwrap();
-        (child, String::from_utf8_lossy(&buffer[..length]).into_owned())
-    }
-
-    fn sockets(&self) -> usize {
-        RuntimeDir::at(self.path()).nodes().unwrap().len()
-    }
-}
-
-fn signal(child: &Child, signal: Signal) {
-    kill_process(Pid::from_child(child), signal).unwrap();
-}
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 
 fn node(client: &Client) -> NodeInfo {
     let backend: &dyn Backend = client;
@@ -77,10 +26,6 @@ fn nids(client: &Client) -> Vec<String> {
     let backend: &dyn Backend = client;
     let all = backend.list::<Box<LocalNi>>(Request::GetLocalNi).unwrap();
     all.iter().map(|ni| ni.nid.to_string()).collect()
-}
-
-fn ends(output: Child) -> Output {
-    output.wait_with_output().unwrap()
 }
 
 #[test]
