@@ -1,5 +1,5 @@
-//! Pings of expected peers from which nothing was received yet: a node learns by nothing else that they are reachable, as long as no
-//! program sends to them. The node itself follows a peer that has once answered.
+//! Pings of expected peers that are not reachable, as far as the node knows: as long as no program sends to them, nothing else tells it
+//! that they are.
 
 use crate::service::Nodes;
 use lnet_dlc::request::{Backend, Peer, Ping, Request};
@@ -39,7 +39,7 @@ impl ExpectedPeers {
                     if matches!(stopped.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected)) {
                         return;
                     }
-                    ping_unknown(&*node.backend, nid);
+                    ping_unless_reachable(&*node.backend, nid);
                 }
                 if stopped.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     return;
@@ -61,10 +61,10 @@ impl Drop for ExpectedPeers {
     }
 }
 
-fn ping_unknown(backend: &dyn Backend, nid: Nid) {
+fn ping_unless_reachable(backend: &dyn Backend, nid: Nid) {
     let state = |peer: Box<Peer>| peer.reachability.map(|its| its.state);
     let state = backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)).ok().and_then(state);
-    if state.is_none_or(|state| state == Reachability::Unknown) {
+    if !matches!(state, Some(Reachability::Reachable | Reachability::Degraded)) {
         let target = ProcessId { nid, pid: Pid::LUSTRE };
         let ping = Ping { target, source: None, timeout_ms: Some(PING_TIMEOUT_MS), max_nids: 1 };
         // A failure is what the node's health says already.

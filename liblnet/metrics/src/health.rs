@@ -42,6 +42,42 @@ fn peer_reason(nid: Nid, reachability: Result<Option<Reachability>, Errno>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lnet_dlc::request::{ElementStats, Heat, LndTunables, LocalHealth, MessageStats, NiTunables};
+    use lnet_dlc::{CptList, Reply};
+
+    fn ni(status: NiStatus, fatal_error: bool) -> LocalNi {
+        LocalNi {
+            nid: "10.0.0.1@tcp".parse().unwrap(),
+            status,
+            interface: None,
+            tunables: NiTunables::default(),
+            lnd: LndTunables::default(),
+            device_cpt: -1,
+            cpts: CptList::new(vec![0]),
+            stats: ElementStats::default(),
+            messages: MessageStats::default(),
+            bytes: ElementStats::default(),
+            heat: Heat::default(),
+            health: LocalHealth { fatal_error, ..LocalHealth::default() },
+            tx_credits: 0,
+            min_tx_credits: 0,
+        }
+    }
+
+    #[test]
+    fn each_interface_that_cannot_be_used_is_a_reason() {
+        let nis = [(NiStatus::Up, false), (NiStatus::Down, false), (NiStatus::Up, true)];
+        let node = |request| match request {
+            Request::GetLocalNi(index) => {
+                let its = nis.get(index as usize).map(|(status, fatal)| ni(*status, *fatal));
+                its.map(|ni| Reply::LocalNi(Box::new(ni))).ok_or_else(|| Errno::NotFound.into())
+            }
+            _ => Err(Errno::NotSupported.into()),
+        };
+        let expected =
+            ["interface 10.0.0.1@tcp: down", "interface 10.0.0.1@tcp: its driver reports a fatal error"];
+        assert_eq!(reasons(&node, &[]), expected);
+    }
 
     #[test]
     fn a_peer_is_missing_unless_something_can_be_sent_to_it() {
