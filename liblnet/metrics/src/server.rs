@@ -56,8 +56,7 @@ impl MetricsListener {
         let builder = thread::Builder::new().name("lnet_metrics".to_owned()).stack_size(STACK);
         let listener = self.listener;
         let thread = lnet_os::thread::spawn(builder, move || serve(&listener, &wake_fd, &service))?;
-        let process = std::process::id();
-        Ok(MetricsServer { address, process, wake: Some(wake), thread: Some(thread), expected_peers })
+        Ok(MetricsServer { address, wake: Some(wake), thread: Some(thread), expected_peers })
     }
 }
 
@@ -76,7 +75,6 @@ fn listen(address: &Address) -> io::Result<TcpListener> {
 #[derive(Debug)]
 pub struct MetricsServer {
     address: SocketAddr,
-    process: u32,
     /// The socket whose closing ends the thread.
     wake: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
@@ -94,8 +92,7 @@ impl Drop for MetricsServer {
     fn drop(&mut self) {
         drop(self.expected_peers.take());
         drop(self.wake.take());
-        // A child of fork has no threads.
-        if let Some(thread) = self.thread.take().filter(|_| self.process == std::process::id()) {
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn only_openmetrics_has_an_end_and_a_silent_node_only_its_state() {
+    fn only_openmetrics_has_an_end_and_a_node_without_an_answer_only_its_state() {
         let node = NodeSample { name: "a".to_owned(), sample: Err(Errno::NetworkDown) };
         let page = |format| exposition(std::slice::from_ref(&node), format, true);
         assert!(page(Format::OpenMetrics).ends_with("lnet_node_up{node=\"a\"} 0\n# EOF\n"));
