@@ -21,6 +21,7 @@ use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{History, LogClass, write_line};
+use lnet_metrics::{MetricsConfig, MetricsListener, MetricsServer, NamedNode};
 use lnet_wire::{NetId, Nid, Pid};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -38,6 +39,7 @@ pub struct Node {
     pub(crate) spin: Spin,
     name: NodeName,
     started_ns: u64,
+    metrics: Option<MetricsConfig>,
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
     pub(crate) setting_states: SettingStates,
@@ -80,6 +82,7 @@ impl Node {
             spin,
             name: config.name.clone(),
             started_ns,
+            metrics: config.metrics.clone(),
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(clock.now()),
             setting_states: SettingStates::new(&config),
@@ -194,6 +197,27 @@ impl Node {
         let mut config = ControlConfig::from_env(self.name.clone())?;
         config.history = Some(Arc::clone(&self.history));
         ControlServer::start(config, Arc::clone(self) as SharedBackend)
+    }
+
+    /// Serves metrics and health over HTTP until the returned server is dropped, if the configuration of the start names an address
+    /// (`LNET_METRICS`). A failure is logged as a warning: the node works without. A node that is shut down first answers the last
+    /// requests with errors.
+    pub fn serve_metrics(self: &Arc<Self>) -> Option<MetricsServer> {
+        let config = self.metrics.clone()?;
+        let node = Arc::clone(self);
+        let nodes = move || {
+            let backend = Arc::clone(&node) as SharedBackend;
+            vec![NamedNode { name: node.name.to_string(), backend }]
+        };
+        let served = MetricsListener::bind(config).and_then(|listener| listener.serve(Arc::new(nodes)));
+        served
+            .inspect_err(|error| {
+                write_line!(
+                    LogClass::MetricsUnavailable,
+                    "metrics: cannot be served ({error}); the node runs without"
+                )
+            })
+            .ok()
     }
 
     /// Stops the node. No event is delivered after the return. A second call has no effect. ACKs and REPLYs in

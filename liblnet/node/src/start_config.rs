@@ -8,6 +8,7 @@ use lnet_dlc::networks::Network;
 use lnet_dlc::request::AddRoute;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::History;
+use lnet_metrics::MetricsConfig;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -47,6 +48,8 @@ pub struct StartConfig {
     pub check_routers_before_use: bool,
     /// The path of a YAML file to import.
     pub config_file: Option<PathBuf>,
+    /// What is served over HTTP, and where, once [`crate::Node::serve_metrics`] is called; `None`: nothing.
+    pub metrics: Option<MetricsConfig>,
     /// The settings of the node, which can be changed while it runs.
     pub settings: Settings,
     /// The node's drivers, each with its tunables.
@@ -81,6 +84,7 @@ impl Default for StartConfig {
             router_buffers: [0; 3],
             check_routers_before_use: false,
             config_file: None,
+            metrics: None,
             settings: Settings::default(),
             drivers: DriverConfigs::default(),
             wait_spin: default_spin(),

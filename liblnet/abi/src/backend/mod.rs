@@ -16,6 +16,7 @@ use lnet_dlc::Warned;
 use lnet_dlc::client::Client;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
+use lnet_metrics::MetricsServer;
 use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
 use program_node::Attached;
@@ -28,7 +29,7 @@ static INHERITED: AtomicBool = AtomicBool::new(false);
 /// Ensures that `INHERITED` is set in child processes.
 static WATCH_FORKS: Once = Once::new();
 /// Held while the node starts and ends.
-static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
+static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None, metrics: None });
 /// The client for a node in another process, used if this process has none: the node named by `LNET_NODE`, if that is set.
 /// That node logs its warnings for itself; the caller finds them in the log of this process.
 static ELSEWHERE: LazyLock<Arc<LoggedClient>> = LazyLock::new(|| {
@@ -75,6 +76,8 @@ struct Users {
     count: u32,
     /// The server of the control socket, by which other processes configure the node.
     control: Option<ControlServer>,
+    /// The server of the node's metrics, if there is one.
+    metrics: Option<MetricsServer>,
 }
 
 /// Makes a node that this process runs itself the one behind the C API, for libraries on that API that are in the same
@@ -130,6 +133,7 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
                         )
                     })
                     .ok();
+                users.metrics = node.serve_metrics();
                 Provider::Own(node)
             }
         };
@@ -148,6 +152,7 @@ pub(crate) fn release() -> Result<(), Errno> {
     {
         provider.shutdown();
         users.control = None;
+        users.metrics = None;
     }
     Ok(())
 }
@@ -193,8 +198,8 @@ fn users() -> Result<MutexGuard<'static, Users>, Errno> {
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     if INHERITED.load(Ordering::Relaxed) {
         // Ending it would mean to wait for its threads for ever.
-        std::mem::forget((NODE.swap(None), users.control.take()));
-        *users = Users { count: 0, control: None };
+        std::mem::forget((NODE.swap(None), users.control.take(), users.metrics.take()));
+        *users = Users { count: 0, control: None, metrics: None };
         INHERITED.store(false, Ordering::Relaxed);
     }
     Ok(users)

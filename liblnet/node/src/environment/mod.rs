@@ -9,6 +9,7 @@ use crate::tunables;
 use lnet_core::{Errno, Settings};
 use lnet_dlc::{ip2nets, networks, routes};
 use lnet_log::{LogClass, write_line};
+use lnet_metrics::MetricsConfig;
 use lnet_settings::RejectedVariable;
 use std::fmt::Display;
 
@@ -61,6 +62,10 @@ impl StartConfig {
                 Errno::Invalid
             })?;
         }
+        config.metrics = MetricsConfig::from_lookup(look_up).map_err(|error| {
+            write_line!(LogClass::ConfigInvalid, "{error}");
+            Errno::Invalid
+        })?;
         match look_up(CONFIG) {
             Some(file) => {
                 config.config_file = Some(file.trim().into());
@@ -139,12 +144,13 @@ mod tests {
 
     #[test]
     fn invalid_strings_and_two_sources_of_nets_are_rejected() {
-        let table: [&[(&str, &str)]; 5] = [
+        let table: [&[(&str, &str)]; 6] = [
             &[(NETWORKS, "tcp(")],
             &[(IP2NETS, "tcp(eth0)")],
             &[(ROUTES, "tcp1")],
             &[(NETWORKS, "tcp"), (IP2NETS, "tcp 10.0.0.*")],
             &[(IP2NETS, "tcp 10.0.0.*"), ("LNET_IP2NETS_STRICT", "yes")],
+            &[("LNET_METRICS", "everywhere")],
         ];
         for variables in table {
             assert_eq!(start(variables).err(), Some(Errno::Invalid), "{variables:?}");

@@ -42,7 +42,8 @@ fn unknown(names: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
     let prefixes = variable_prefixes();
     let known = || {
         let configuration = CONFIGURATION.iter().map(|(name, _)| *name);
-        configuration.chain(of_rows.iter().copied()).chain(READ_ELSEWHERE)
+        let metrics = lnet_metrics::VARIABLES.iter().map(|(name, _)| *name);
+        configuration.chain(metrics).chain(of_rows.iter().copied()).chain(READ_ELSEWHERE)
     };
     let is_unknown = |name: &String| {
         prefixes.iter().any(|prefix| name.starts_with(prefix))
@@ -88,6 +89,7 @@ mod tests {
             "docs/environment.md",
             "docs/configuration.md",
             "docs/sharing.md",
+            "docs/metrics.md",
             "docs/man/lnetd.8",
         ] {
             let text = std::fs::read_to_string(format!("{root}/{file}")).unwrap();
