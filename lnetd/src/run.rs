@@ -9,6 +9,7 @@ use lnet_dlc::request::NodeInfo;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_log::History;
+use lnet_metrics::{MetricsListener, MetricsServer, NamedNode, SharedBackend};
 use lnet_node::{AttachConfig, AttachServer, ControlConfig, ControlServer, Node};
 use lnet_wire::{Errno, Pid};
 use sd_notify::NotifyState;
@@ -40,6 +41,12 @@ pub(crate) enum StartFailure {
     /// The socket for programs cannot be made.
     #[error("the socket for programs: {0}")]
     AttachSocket(io::Error),
+    /// Options of metrics without effect.
+    #[error("{0}")]
+    MetricsOptions(&'static str),
+    /// Metrics cannot be served.
+    #[error("metrics cannot be served: {0}")]
+    Metrics(io::Error),
     /// The node did not start.
     #[error("cannot start the node: {}", .0.text())]
     Node(Errno),
@@ -52,7 +59,11 @@ impl StartFailure {
     /// The error as a number.
     pub(crate) fn errno(&self) -> Errno {
         match self {
-            Self::Signals(error) | Self::ControlSocket(error) | Self::AttachSocket(error) => error.into(),
+            Self::Signals(error)
+            | Self::ControlSocket(error)
+            | Self::AttachSocket(error)
+            | Self::Metrics(error) => error.into(),
+            Self::MetricsOptions(_) => Errno::Invalid,
             Self::Running(_) => Errno::Exists,
             Self::File(errno) | Self::Node(errno) | Self::Selftest(errno) => *errno,
         }
@@ -79,8 +90,8 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     // First of all, as it detects another node of this name. Clients wait until the node is up.
     let server = listen(options, Arc::clone(&daemon), &history)?;
     let events_file = options.events_file.clone().map(|path| EventsFile::open(path, &history));
-    let node = match start_node(options, &nets, &history) {
-        Ok(node) => node,
+    let (node, metrics) = match start_node(options, &nets, &history) {
+        Ok(started) => started,
         Err(failure) => {
             server.close();
             return Err(failure);
@@ -108,6 +119,16 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
             return Err(failure);
         }
     }
+    let metrics = match metrics.map(|listener| serve_metrics(listener, options, &daemon)).transpose() {
+        Ok(metrics) => metrics,
+        Err(failure) => {
+            let programs = daemon.programs().take();
+            drop((programs, daemon.selftest().take()));
+            node.shutdown();
+            server.close();
+            return Err(failure);
+        }
+    };
     let pid_file = options.pid_file.clone().map(PidFile::write).transpose();
     let pid_file = pid_file.inspect_err(|error| log::error!("{error}")).ok();
     if options.detach {
@@ -128,6 +149,7 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
     drop(programs);
     node.shutdown();
     server.close();
+    drop(metrics);
     // From here on a new daemon finds name and ports free: until now the client that ended this one has waited.
     drop((response, events));
     server.stop();
@@ -173,13 +195,35 @@ fn admit_programs(node: &Arc<Node>) -> Result<Option<AttachServer>, StartFailure
     started.map_err(StartFailure::AttachSocket)
 }
 
-fn start_node(options: &Options, nets: &Nets, history: &Arc<History>) -> Result<Arc<Node>, StartFailure> {
-    let started = nets.start_config().and_then(|mut config| {
-        config.name = options.node.clone();
-        config.history = Arc::clone(history);
-        Node::start(Pid::LUSTRE, config)
-    });
-    started.map_err(StartFailure::Node)
+/// Starts the node. Before that, the address for metrics is bound: one that is in use ends the start before anything else has.
+fn start_node(
+    options: &Options,
+    nets: &Nets,
+    history: &Arc<History>,
+) -> Result<(Arc<Node>, Option<MetricsListener>), StartFailure> {
+    let mut config = nets.start_config().map_err(StartFailure::Node)?;
+    config.name = options.node.clone();
+    config.history = Arc::clone(history);
+    let metrics = options.metrics(config.metrics.take()).map_err(StartFailure::MetricsOptions)?;
+    let metrics = metrics.map(MetricsListener::bind).transpose().map_err(StartFailure::Metrics)?;
+    let node = Node::start(Pid::LUSTRE, config).map_err(StartFailure::Node)?;
+    Ok((node, metrics))
+}
+
+/// Serves the metrics of the daemon's node.
+fn serve_metrics(
+    listener: MetricsListener,
+    options: &Options,
+    daemon: &Arc<Daemon>,
+) -> Result<MetricsServer, StartFailure> {
+    let (name, daemon) = (options.node.to_string(), Arc::clone(daemon));
+    let nodes = move || {
+        let backend = Arc::clone(&daemon) as SharedBackend;
+        vec![NamedNode { name: name.clone(), backend }]
+    };
+    let server = listener.serve(Arc::new(nodes)).map_err(StartFailure::Metrics)?;
+    log::info!("metrics: http://{}/metrics", server.address());
+    Ok(server)
 }
 
 /// A signal to the daemon, or a request.
