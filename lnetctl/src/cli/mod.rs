@@ -5,6 +5,7 @@
 
 mod doctor;
 mod events;
+mod exporter;
 mod fault;
 mod globals;
 mod lnet;
@@ -25,6 +26,7 @@ mod yaml;
 
 pub use doctor::Doctor;
 pub use events::Events;
+pub use exporter::Exporter;
 pub use fault::{Delay, DelayAdd, Drop, DropAdd, Fault, FaultDel, FaultFilter, FaultShow};
 pub use globals::{Format, Globals};
 pub use lnet::Lnet;
@@ -245,6 +247,10 @@ pub enum Command {
     /// q ends it; p stops the picture and lets it go on; s changes the order of the peers; the arrow keys, j,
     /// k, PageUp, PageDown, Home and End move through them.
     Top(Top),
+    /// Serve the metrics of all nodes of this host that the user may ask, until a signal ends it
+    ///
+    /// Prometheus finds them at http://ADDR/metrics; http://ADDR/healthz says whether the nodes are healthy. --node has no effect.
+    Exporter(Exporter),
     /// Summarise the commands, or one of them
     Help {
         /// A command

@@ -3,6 +3,7 @@
 mod cpt_of_nid;
 mod doctor;
 mod events;
+mod exporter;
 mod fault;
 mod mrrouting;
 mod net;
@@ -82,6 +83,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::Export(command) => yaml::export(command, cx),
         Command::Stats(command) => stats::run(command, cx),
         Command::Top(command) => top::run(command, cx),
+        Command::Exporter(command) => exporter::run(command, cx),
         Command::Debug(command) => others::debug(command, cx),
         Command::Global(command) => others::global(command, cx),
         Command::Tunables => CommandOutcome::show(tunables::show(cx.node, &mut cx.report)),
