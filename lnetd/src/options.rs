@@ -76,13 +76,18 @@ pub(crate) struct Options {
     pub(crate) detach: bool,
 }
 
+/// Options of metrics are given, and no address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--expect and --lustre-names have no effect without --metrics")]
+pub(crate) struct OptionsWithoutMetrics;
+
 impl Options {
-    /// What is served over HTTP: as the environment says (`from_environment`), and the options, which go before it. The error is the
-    /// text for options without effect.
+    /// What is served over HTTP: as the environment says (`from_environment`), and as the options say, which go before it. The error is for
+    /// options without effect.
     pub(crate) fn metrics(
         &self,
         from_environment: Option<MetricsConfig>,
-    ) -> Result<Option<MetricsConfig>, &'static str> {
+    ) -> Result<Option<MetricsConfig>, OptionsWithoutMetrics> {
         let config = match (&self.metrics, from_environment) {
             (Some(address), Some(config)) => Some(MetricsConfig { address: address.clone(), ..config }),
             (Some(address), None) => {
@@ -93,7 +98,7 @@ impl Options {
         let Some(mut config) = config else {
             return match self.expect.is_empty() && !self.lustre_names {
                 true => Ok(None),
-                false => Err("--expect and --lustre-names have no effect without --metrics"),
+                false => Err(OptionsWithoutMetrics),
             };
         };
         if !self.expect.is_empty() {
@@ -123,7 +128,9 @@ mod tests {
         let config = |arguments: &[&str], environment| {
             let options = Options::try_parse_from([&["lnetd"], arguments].concat()).unwrap();
             let config = options.metrics(environment)?;
-            Ok::<_, &str>(config.map(|it| (it.address.to_string(), it.expected.len(), it.lustre_names)))
+            Ok::<_, OptionsWithoutMetrics>(
+                config.map(|it| (it.address.to_string(), it.expected.len(), it.lustre_names)),
+            )
         };
         let row = |port: &str, expected, names| Ok(Some((format!("127.0.0.1:{port}"), expected, names)));
         assert_eq!(config(&[], None), Ok(None));

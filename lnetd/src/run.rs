@@ -1,7 +1,7 @@
 //! The daemon: start, serve, stop.
 
 use crate::events_file::EventsFile;
-use crate::options::Options;
+use crate::options::{Options, OptionsWithoutMetrics};
 use crate::selftest::Selftest;
 use crate::source::Nets;
 use listenfd::ListenFd;
@@ -43,7 +43,7 @@ pub(crate) enum StartFailure {
     AttachSocket(io::Error),
     /// Options of metrics without effect.
     #[error("{0}")]
-    MetricsOptions(&'static str),
+    MetricsOptions(OptionsWithoutMetrics),
     /// Metrics cannot be served.
     #[error("metrics cannot be served: {0}")]
     Metrics(io::Error),

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
+use thiserror::Error;
 
 const METRICS: &str = "LNET_METRICS";
 const EXPECT: &str = "LNET_METRICS_EXPECT";
@@ -34,17 +35,10 @@ pub struct Address {
     port: u16,
 }
 
-/// A text that is not an [`Address`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A text is not an address.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("'{0}' is no address; wanted is PORT or HOST:PORT, such as 9909 or 192.0.2.1:9909")]
 pub struct NotAnAddress(String);
-
-impl fmt::Display for NotAnAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is no address; wanted is PORT or HOST:PORT, such as 9909 or 192.0.2.1:9909", self.0)
-    }
-}
-
-impl std::error::Error for NotAnAddress {}
 
 impl Address {
     /// The socket addresses that the host has.
