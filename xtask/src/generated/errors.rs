@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Fields, ItemEnum, ItemImpl, ItemStruct, Lit, LitStr, Meta, Type};
 
 /// The crates whose errors reach a user: the heading, and the folder of the sources.
-const CRATES: [(&str, &str); 20] = [
+const CRATES: [(&str, &str); 21] = [
     ("NIDs, messages", "liblnet/wire/src"),
     ("The operating system", "liblnet/os/src"),
     ("Settings", "liblnet/settings/src"),
@@ -20,6 +20,7 @@ const CRATES: [(&str, &str); 20] = [
     ("Programs that attach to a node", "liblnet/attach/src"),
     ("Rings of records", "liblnet/ring/src"),
     ("Configuration", "liblnet/dlc/src"),
+    ("Metrics", "liblnet/metrics/src"),
     ("The C API", "liblnet/abi/src"),
     ("Drivers over IP", "lnds/common/src"),
     ("o2iblnd", "lnds/o2iblnd/src"),

@@ -7,6 +7,7 @@ mod errors;
 mod exported;
 mod headers;
 mod logs;
+mod metrics;
 mod pictures;
 mod rail_failure;
 mod requirements;
@@ -46,6 +47,7 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/errors.md", make: Make::File(errors::document) },
     Generated { path: "docs/logs.md", make: Make::File(logs::document) },
     Generated { path: "docs/pictures/rail-failure.svg", make: Make::File(rail_failure::picture) },
+    Generated { path: "docs/metrics.md", make: Make::Sections(metrics::update) },
     Generated { path: "docs/requirements.md", make: Make::File(requirements::document) },
     // The headers of other libraries are written by hand.
     Generated { path: "include", make: Make::Folder(headers::make, &["ptlrpc", "lnet/selftest.h"]) },

@@ -12,6 +12,9 @@ pub(super) fn update_environment(text: &str) -> Result<String> {
         variables += &spec.variable_rows(&spec.values.shown(value).to_string());
     });
     let text = sections::replace(text, "configuration", &table("variable | what it says", &nets))?;
+    let metrics: String =
+        lnet_metrics::VARIABLES.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect();
+    let text = sections::replace(&text, "metrics", &table("variable | what it says", &metrics))?;
     let head = "variable | what it says | values | default";
     sections::replace(&text, "settings", &table(head, &variables))
 }

@@ -14,11 +14,12 @@ use std::path::Path;
 
 /// The libraries but the drivers, and where their sources are. What lnetctl and lnetd print is for who calls them, and tests are no
 /// libraries.
-const LIBRARIES: [(&str, &str); 11] = [
+const LIBRARIES: [(&str, &str); 12] = [
     ("log", "liblnet/log/src/stderr"),
     ("wire", "liblnet/wire/src"),
     ("core", "liblnet/core/src"),
     ("dlc", "liblnet/dlc/src"),
+    ("metrics", "liblnet/metrics/src"),
     ("node", "liblnet/node/src"),
     ("C API", "liblnet/abi/src"),
     ("drivers over IP", "lnds/common/src"),
