@@ -76,7 +76,15 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-manual", &[]),
     (
         "lnetctl",
-        &["lnet-command-line", "lnet-dlc", "lnet-log", "lnet-metrics", "lnet-node", "lnet-settings", "lnet-wire"],
+        &[
+            "lnet-command-line",
+            "lnet-dlc",
+            "lnet-log",
+            "lnet-metrics",
+            "lnet-node",
+            "lnet-settings",
+            "lnet-wire",
+        ],
     ),
     ("lst", &["lnet", "lnet-command-line", "lnet-dlc", "lnet-log", "lnet-selftest", "lnet-wire"]),
     ("lnetd", &["lnet", "lnet-dlc", "lnet-log", "lnet-metrics", "lnet-node", "lnet-selftest", "lnet-wire"]),
