@@ -52,7 +52,8 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, NotAnAddress> {
         let wrong = || NotAnAddress(text.to_owned());
-        let (host, port) = text.trim().rsplit_once(':').unwrap_or(("", text.trim()));
+        let trimmed = text.trim();
+        let (host, port) = trimmed.rsplit_once(':').unwrap_or(("", trimmed));
         let is_digits = !port.is_empty() && port.bytes().all(|it| it.is_ascii_digit());
         let port = port.parse().ok().filter(|_| is_digits).ok_or_else(wrong)?;
         let host = match host.strip_prefix('[').map(|rest| rest.strip_suffix(']')) {
