@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Requests that no operation of the DLC API makes: IOCTLs from before it, which `LNetCtl` makes.
-const BEFORE_DLC: [&str; 4] = ["GetNi", "FailNid", "NotifyRouter", "LnetDist"];
+const BEFORE_DLC: [&str; 3] = ["GetNi", "FailNid", "NotifyRouter"];
 
 /// cfg-005: fails if a node can be told something for which the DLC API has no operation.
 /// dbg-080: fails if a node answers a question for which the DLC API has no operation.
