@@ -51,6 +51,11 @@ const SEE_ALSO: &[(&str, &[&str])] = &[
     ("fault", &["lnetctl-stats(8)", "LNetCtl(3)"]),
     ("program", &["lnetd(8)", "lnet-attach(7)"]),
     ("top", &["lnetctl-stats(8)", "lnetctl-net(8)", "lnetctl-peer(8)"]),
+    ("apply", &["lnetctl-import(8)", "lnetctl-export(8)", "lnet-yaml(7)"]),
+    ("doctor", &["lnetctl-ping(8)", "lnetctl-report(8)", "lnet-environment(7)"]),
+    ("report", &["lnetctl-export(8)", "lnetctl-doctor(8)", "lnetctl-stats(8)"]),
+    ("events", &["lnetctl-top(8)", "lnetctl-peer(8)", "lnetd(8)"]),
+    ("exporter", &["lnetctl-stats(8)", "lnetd(8)", "lnet-environment(7)"]),
 ];
 
 /// `lnetctl`, with a page for each command or group of commands.
