@@ -125,6 +125,8 @@ const RAILED_ROUTER: Conditions = Conditions { site: Site::RailedRouter, ..USUAL
 const KERNEL_PEER_FOR_LONG: Conditions =
     Conditions { weight: Weight { timeout: Duration::from_secs(80), ..KERNEL_PEER.weight }, ..KERNEL_PEER };
 
+/// The lines at the default level of the log that one node may write about a rail that fails and works again.
+const MAX_LINES: usize = 3;
 /// Maximum number of failed operations that are described one by one.
 const MAX_TOLD: usize = 8;
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -587,6 +589,13 @@ impl Scenario {
         }
         if back.is_none_or(|back| back > BACK_WITHIN) {
             faults.push(format!("the rail was not used again within {BACK_WITHIN:?} of its return"));
+        }
+        let lines = testbed.numbers_of_lines();
+        if self.loss == Loss::Rail
+            && self.conditions.site == Site::Rails
+            && lines.iter().any(|its| *its > MAX_LINES)
+        {
+            faults.push(format!("lines of the nodes' logs: {lines:?}, more than {MAX_LINES}"));
         }
         if matches!(self.loss, Loss::Rail | Loss::Nothing) && totals.errors() > 0 {
             faults.push(format!("failed: {:?}", totals.failed));

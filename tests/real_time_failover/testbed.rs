@@ -254,6 +254,16 @@ impl Testbed {
         self.logged(|line| line.contains(": no route is up ") || line.contains(": up again by "))
     }
 
+    /// The numbers of lines at the default level in the logs of the processes that have any.
+    pub fn numbers_of_lines(&self) -> Vec<usize> {
+        let logs = (0..self.next_incarnation).flat_map(|incarnation| {
+            [NEAR, FAR].map(|machine| self.logs.join(format!("{incarnation}-on-{machine}.log")))
+        });
+        let is_shown = |line: &&str| line.contains(" LNetError: ") || line.contains(" LNet: warning: ");
+        let texts = logs.filter_map(|log| fs::read_to_string(log).ok());
+        texts.map(|text| text.lines().filter(is_shown).count()).filter(|lines| *lines > 0).collect()
+    }
+
     fn logged(&self, is_meant: impl Fn(&str) -> bool) -> Vec<String> {
         let mut told = Vec::new();
         for machine in [NEAR, FAR] {

@@ -54,8 +54,25 @@ pub const DIFFERENCES: &[Difference] = &[
     row(
         OursTakesMore,
         &["lnetctl bogus", "lnetctl stats bogus"],
-        &["out + fault", "out + program", "out + top", "out + tunables", "out + rate"],
-        "'program', 'top', 'tunables' and 'stats rate' are ours, and 'fault' is of a later release",
+        &[
+            "out + apply",
+            "out + doctor",
+            "out + events",
+            "out + exporter",
+            "out + fault",
+            "out + program",
+            "out + report",
+            "out + top",
+            "out + tunables",
+            "out + rate",
+        ],
+        "most are ours, and 'fault' is of a later release",
+    ),
+    row(
+        OursTakesMore,
+        &["lnetctl ping --help", "lnetctl discover --help"],
+        &["out - ping *", "out + ping *", "out - discover *", "out + discover *"],
+        "--networks: without a daemon the command has a node of its own on these nets",
     ),
     row(
         OursTakesMore,

@@ -34,7 +34,7 @@ impl Log for Recorder {
 pub(crate) fn listen() {
     // Another test of this process may have installed it first.
     let _ = log::set_logger(&Recorder);
-    log::set_max_level(LevelFilter::Info);
+    log::set_max_level(LevelFilter::Debug);
     take();
 }
 
