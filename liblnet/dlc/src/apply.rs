@@ -1,6 +1,6 @@
 //! Application of a file: `lnetctl apply`. The node becomes what the file says, and only what differs is changed.
 //!
-//! [`wanted`]: the file, as far as it is a state. [`difference`]: the changes that lead from the present configuration to it.
+//! [`wanted`]: the file, as far as it is a state. [`difference()`]: the changes that lead from the present configuration to it.
 //! [`change`]: one change.
 
 mod change;
