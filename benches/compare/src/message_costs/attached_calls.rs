@@ -10,16 +10,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The rows: the calls while all threads look for work, and while all sleep before each step; and of the latter, for one hand-over from
-/// one thread to another, the write that wakes and the wait that ends.
-pub(super) const NAMES: [&str; 3] = [AWAKE, ASLEEP, HAND_OVER];
+/// The rows: the calls while all threads look for work.
+pub(super) const NAMES: [&str; 1] = [AWAKE];
 const AWAKE: &str = "system calls, attached PUT of 8 B with ACK, all threads awake";
-const ASLEEP: &str = "system calls, attached PUT of 8 B with ACK, all threads asleep";
-const HAND_OVER: &str = "writes and waits for each hand-over, all threads asleep";
 
 const OPERATIONS: u32 = 100;
-/// What a PUT hands over: the operation to the node, its SEND and ACK back, the PUT to the other program.
-const HAND_OVERS: u32 = 4 * OPERATIONS;
 /// The marks of `attach-calls` around the operations.
 const BEGIN: &str = "\"attach-calls: begin\"";
 const END: &str = "\"attach-calls: end\"";
@@ -29,18 +24,11 @@ const THREADS: [&str; 4] = ["asking", "serving", LIBRARY, "lnet_attach_"];
 const YIELD: &str = "sched_yield";
 const PAUSE: &str = "clock_nanosleep";
 const WATCH: &str = "futex";
-const WAKING_AND_WAITING: [&str; 3] = ["write", "epoll_wait", "epoll_pwait"];
 
 /// Counts the calls of all rows.
 pub(super) fn count(program: &Path) -> Result<Vec<Cost>, Error> {
-    let [awake, asleep] = ["awake", "asleep"].map(|mode| listing(program, mode));
-    let asleep = asleep?;
-    let all = |_: &str| true;
-    let figures = [
-        f64::from(calls(&awake?, all)?) / f64::from(OPERATIONS),
-        f64::from(calls(&asleep, all)?) / f64::from(OPERATIONS),
-        f64::from(calls(&asleep, |call| WAKING_AND_WAITING.contains(&call))?) / f64::from(HAND_OVERS),
-    ];
+    let awake = listing(program, "awake")?;
+    let figures = [f64::from(calls(&awake, |_| true)?) / f64::from(OPERATIONS)];
     Ok(NAMES.into_iter().zip(figures).map(|(name, figure)| Cost { name: name.to_owned(), figure }).collect())
 }
 
@@ -105,7 +93,7 @@ mod tests {
     #[test]
     fn calls_between_the_marks_are_counted_once_and_those_of_time_are_not() {
         assert_eq!(calls(LISTING, |_| true), Ok(4));
-        assert_eq!(calls(LISTING, |call| WAKING_AND_WAITING.contains(&call)), Ok(2));
+        assert_eq!(calls(LISTING, |call| ["write", "epoll_pwait"].contains(&call)), Ok(2));
         assert!(calls(&LISTING.replace("end", "END"), |_| true).is_err());
     }
 }
