@@ -221,7 +221,7 @@ impl Group<'_> {
 
     /// The functions that the comment names, those of the same part of the header, and the page about the concept.
     fn see_also(&self, groups: &[Group<'_>], all: &BTreeSet<String>) -> Vec<(String, String)> {
-        const MOST: usize = 8;
+        const MAX_NAMES: usize = 8;
         let own: BTreeSet<&str> = self.functions.iter().map(|function| function.name.as_str()).collect();
         let text =
             self.functions.iter().flat_map(|function| function.doc.concat()).collect::<Vec<_>>().join(" ");
@@ -232,7 +232,7 @@ impl Group<'_> {
         let mut seen = BTreeSet::new();
         let pages = named.chain(beside).filter(|name| !own.contains(name) && seen.insert((*name).to_owned()));
         let mut pages: Vec<(String, String)> =
-            pages.take(MOST).map(|name| (name.to_owned(), "3".to_owned())).collect();
+            pages.take(MAX_NAMES).map(|name| (name.to_owned(), "3".to_owned())).collect();
         pages.sort();
         let concept = CONCEPTS.iter().find(|(header, section, _)| {
             *header == self.header.name && (section.is_empty() || *section == self.section())

@@ -96,7 +96,7 @@ impl Contestant for Attached {
         }
     }
 
-    /// What a node offers to pings has some tens of bytes.
+    /// The information that a node gives to pings has some tens of bytes.
     fn supports(&self, scenario: Scenario) -> bool {
         self.nodes != Nodes::Asked || matches!(scenario, Scenario::RoundTrip { size: 8 })
     }

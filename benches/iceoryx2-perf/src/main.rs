@@ -61,7 +61,7 @@ fn main() -> Any<()> {
 struct Side {
     to: Publisher<ipc::Service, [u8], ()>,
     from: Subscriber<ipc::Service, [u8], ()>,
-    /// What it sends.
+    /// The bytes of a message that it sends.
     memory: Vec<u8>,
     _node: Node<ipc::Service>,
 }

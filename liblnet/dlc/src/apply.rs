@@ -23,7 +23,7 @@ use difference::{Now, difference};
 use lnet_wire::Errno;
 use wanted::Wanted;
 
-/// What is done with the difference between the node and the file.
+/// The use of the difference between the node and the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Carry the changes out.

@@ -22,7 +22,7 @@ pub struct StateChange {
     pub at: SystemTime,
     /// The kind.
     pub class: LogClass,
-    /// What has changed: a NID, a path (`A -> B`), a route, a name.
+    /// The thing that has changed: a NID, a path (`A -> B`), a route, a name.
     pub subject: String,
     /// The line.
     pub text: String,

@@ -12,7 +12,7 @@ const UNLINKED: u64 = 1 << 8;
 const KINDS: [EventKind; 6] =
     [EventKind::Get, EventKind::Put, EventKind::Reply, EventKind::Ack, EventKind::Send, EventKind::Unlink];
 
-/// Of the MD only the threshold is told; the place in the queue is not.
+/// An event without its place in the queue, and with no more of its MD than the threshold.
 impl Field for Event {
     fn put(&self, to: &mut Vec<u64>) {
         let Self { kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, .. } =

@@ -17,7 +17,7 @@ pub(crate) struct Remembered {
     pub(crate) outage: Outage,
 }
 
-/// What a change of the reachability of a peer has cost.
+/// The failures of messages to a peer since its last change of state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outage {
     /// Messages to the peer that were resent.

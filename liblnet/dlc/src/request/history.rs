@@ -13,7 +13,7 @@ pub struct StateChange {
     pub kind: String,
     /// The level of the line: `error`, `warn`, `info` or `debug`.
     pub level: String,
-    /// What has changed: a NID, a path, a route, a name.
+    /// The thing that has changed: a NID, a path, a route, a name.
     pub subject: String,
     /// The line.
     pub text: String,
