@@ -61,6 +61,7 @@ mod tests {
             health: LocalHealth { fatal_error, ..LocalHealth::default() },
             tx_credits: 0,
             min_tx_credits: 0,
+            latencies: Vec::new(),
         }
     }
 

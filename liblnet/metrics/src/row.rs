@@ -2,6 +2,7 @@
 
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{CptBuffers, LocalNi, Peer, PeerNi, Route};
+use lnet_wire::latency::Histogram;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -34,7 +35,7 @@ impl Row {
     }
 }
 
-/// The kind of a metric. A histogram is not among them yet: no row needs one.
+/// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number that only grows, until the counters are reset or the node restarts.
@@ -43,6 +44,10 @@ pub enum Kind {
     Gauge,
     /// Labels that describe an object; the value is 1.
     Info,
+    /// The number of values below each of some bounds, in the label `le`; and their sum and number.
+    Histogram,
+    /// The values below which some shares of all values are, in the label `quantile`; and their sum and number.
+    Summary,
 }
 
 impl Kind {
@@ -50,7 +55,7 @@ impl Kind {
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::Counter => "_total",
-            Self::Gauge => "",
+            Self::Gauge | Self::Histogram | Self::Summary => "",
             Self::Info => "_info",
         }
     }
@@ -61,6 +66,8 @@ impl Kind {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
             Self::Info => "info",
+            Self::Histogram => "histogram",
+            Self::Summary => "summary",
         }
     }
 }
@@ -85,7 +92,7 @@ impl Unit {
 }
 
 /// The value of a sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Number {
     /// A count.
     Count(u64),
@@ -93,6 +100,8 @@ pub enum Number {
     Signed(i64),
     /// A number with a fraction.
     Float(f64),
+    /// The distribution of a delay, which is several samples.
+    Delays(Histogram),
 }
 
 impl fmt::Display for Number {
@@ -101,6 +110,7 @@ impl fmt::Display for Number {
             Self::Count(number) => number.fmt(f),
             Self::Signed(number) => number.fmt(f),
             Self::Float(number) => number.fmt(f),
+            Self::Delays(histogram) => histogram.count().fmt(f),
         }
     }
 }
@@ -163,6 +173,12 @@ pub(crate) fn some(number: Option<impl Into<Number>>) -> Vec<Point> {
 /// The samples of a metric with one extra label, which has constant values.
 pub(crate) fn by<N: Into<Number>, const COUNT: usize>(values: [(&'static str, N); COUNT]) -> Vec<Point> {
     values.into_iter().map(|(label, number)| (vec![label.into()], number.into())).collect()
+}
+
+/// The distributions of delays, with one extra label for the delay.
+pub(crate) fn delays(latencies: &[Histogram]) -> Vec<Point> {
+    let point = |its: &Histogram| (vec![its.delay.name().into()], Number::Delays(its.clone()));
+    latencies.iter().map(point).collect()
 }
 
 /// The kinds of objects that have metrics, and the function from one object to its samples.

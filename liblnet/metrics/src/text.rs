@@ -3,12 +3,14 @@
 //! Families have the order of the table; within a family, nodes have the order in which they are given, interfaces are listed net by
 //! net, and peers in the order in which they were added, so that two outputs can be compared.
 
-use crate::row::{Kind, Point, Row, Source};
+use crate::row::{Kind, Number, Point, Row, Source};
 use crate::table::{lustre_rows, rows};
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::Route;
+use lnet_wire::latency::{BUCKETS, Histogram, bound};
 use lnet_wire::{Errno, Nid};
 use std::fmt::{Display, Write};
+use std::time::Duration;
 
 /// A text format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +109,44 @@ impl Page {
             for (label, value) in row.extra_labels.iter().zip(&extra) {
                 write_label(&mut all, label, value);
             }
-            let _ = writeln!(self.text, "{name}{{{all}}} {number}");
+            match number {
+                Number::Delays(histogram) => self.delays(row.kind, name, &all, &histogram),
+                number => {
+                    let _ = writeln!(self.text, "{name}{{{all}}} {number}");
+                }
+            }
         }
     }
 }
+
+impl Page {
+    /// Writes the samples of a distribution, in seconds.
+    fn delays(&mut self, kind: Kind, name: &str, labels: &str, histogram: &Histogram) {
+        let count = histogram.count();
+        // Writing into a string does not fail.
+        if kind == Kind::Summary {
+            for (quantile, thousandths) in QUANTILES {
+                if let Some(bound) = histogram.quantile(thousandths) {
+                    let seconds = bound.as_secs_f64();
+                    let _ = writeln!(self.text, "{name}{{{labels},quantile=\"{quantile}\"}} {seconds}");
+                }
+            }
+        } else {
+            let mut below = 0;
+            for bucket in 0..BUCKETS - 1 {
+                below += histogram.counts.get(bucket).copied().unwrap_or(0);
+                let seconds = bound(bucket).unwrap_or_default().as_secs_f64();
+                let _ = writeln!(self.text, "{name}_bucket{{{labels},le=\"{seconds:?}\"}} {below}");
+            }
+            let _ = writeln!(self.text, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
+        }
+        let sum = Duration::from_nanos(histogram.sum_ns).as_secs_f64();
+        let _ = write!(self.text, "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}\n");
+    }
+}
+
+/// The quantiles of summaries, and the same in thousandths.
+const QUANTILES: [(&str, u64); 3] = [("0.5", 500), ("0.9", 900), ("0.99", 990)];
 
 fn write_label(labels: &mut String, name: &str, value: &str) {
     let comma = if labels.is_empty() { "" } else { "," };
@@ -187,6 +223,7 @@ fn gateways(routes: &[Route]) -> Vec<(Nid, Vec<&Route>)> {
 mod tests {
     use super::*;
     use crate::row::one;
+    use lnet_wire::latency::Delay;
 
     const ROW: Row = Row {
         name: "x_bytes",
@@ -212,6 +249,25 @@ mod tests {
         assert_eq!(family(&ROW, Format::Prometheus, &nodes), format!("{head}{samples}"));
         let head = "# TYPE x_bytes counter\n# UNIT x_bytes bytes\n# HELP x_bytes a \\\\ \\\"b\\\".\n";
         assert_eq!(family(&ROW, Format::OpenMetrics, &nodes), format!("{head}{samples}"));
+    }
+
+    #[test]
+    fn delays_are_written_as_buckets_or_as_quantiles_in_seconds() {
+        let histogram = Histogram { delay: Delay::PutAck, sum_ns: 5500, counts: vec![0, 0, 3, 1] };
+        let mut page = Page { text: String::new(), format: Format::OpenMetrics };
+        page.delays(Kind::Summary, "x", "a=\"b\"", &histogram);
+        let sums = "x_sum{a=\"b\"} 0.0000055\nx_count{a=\"b\"} 4\n";
+        let quantiles = [("0.5", "0.000001"), ("0.9", "0.000002"), ("0.99", "0.000002")];
+        let quantiles = quantiles.map(|(quantile, s)| format!("x{{a=\"b\",quantile=\"{quantile}\"}} {s}\n"));
+        assert_eq!(page.text, quantiles.concat() + sums);
+        page.text.clear();
+        page.delays(Kind::Histogram, "x", "a=\"b\"", &histogram);
+        let lines: Vec<&str> = page.text.lines().collect();
+        let first = [("2.5e-7", 0), ("5e-7", 0), ("1e-6", 3), ("2e-6", 4), ("4e-6", 4)];
+        let first = first.map(|(le, count)| format!("x_bucket{{a=\"b\",le=\"{le}\"}} {count}"));
+        assert_eq!(lines[..5], first);
+        assert_eq!(lines[BUCKETS - 1], "x_bucket{a=\"b\",le=\"+Inf\"} 4");
+        assert!(page.text.ends_with(sums));
     }
 
     #[test]

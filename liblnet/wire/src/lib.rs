@@ -9,6 +9,7 @@ mod errno;
 pub mod expression;
 pub mod header;
 pub mod ip_range;
+pub mod latency;
 pub mod lnd_table;
 pub mod nid;
 mod nid_interval;

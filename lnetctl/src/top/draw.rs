@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Table, Widget};
 use std::fmt::Write;
 
-const HEADER: u16 = 4;
+const HEADER: u16 = 5;
 const KEYS: &str = "q quit  p pause  s sort  arrows, jk: scroll";
 const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -83,19 +83,20 @@ fn header_texts(view: &View) -> [String; HEADER as usize] {
         format!("lnetctl top  node {node}  {}{paused}", view.watching),
         format!("total  {}", view.totals),
         rates,
+        format!("delay  {}", view.delays),
         format!("health {}", view.health),
     ]
 }
 
 fn header(view: &View, area: Rect, buffer: &mut Buffer) {
-    let [title, totals, rates, health] = header_texts(view);
+    let [title, totals, rates, delays, health] = header_texts(view);
     let rates = match view.problem {
         Some(_) => Line::from(Span::styled(rates, BOLD.fg(Color::Red))),
         None => Line::from(rates),
     };
     let title = format!("{title:<width$}", width = area.width.into());
-    let health = Line::from(fitting(health, area.width.into()));
-    let lines = [Line::from(title).style(REVERSED), Line::from(totals), rates, health];
+    let [delays, health] = [delays, health].map(|line| Line::from(fitting(line, area.width.into())));
+    let lines = [Line::from(title).style(REVERSED), Line::from(totals), rates, delays, health];
     for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
         line.render(Rect { y, height: 1, ..area }, buffer);
     }

@@ -4,6 +4,7 @@ use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rate, Rates, Sample};
 use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer};
 use lnet_wire::Reachability;
+use lnet_wire::latency::Delay;
 use std::time::Duration;
 
 /// A key.
@@ -48,13 +49,23 @@ pub struct Watch {
     skipped: usize,
     last: Option<(Sample, Duration)>,
     rates: Rates,
+    delays: String,
     problem: Option<String>,
 }
 
 impl Watch {
     /// A watch without a sample.
     pub fn new(interval: Duration, sort: Sort) -> Self {
-        Self { interval, sort, paused: false, skipped: 0, last: None, rates: Rates::default(), problem: None }
+        Self {
+            interval,
+            sort,
+            paused: false,
+            skipped: 0,
+            last: None,
+            rates: Rates::default(),
+            delays: String::new(),
+            problem: None,
+        }
     }
 
     /// Takes a sample, or the reason why there is none; `at` is on the clock of the view. While paused, nothing
@@ -69,6 +80,7 @@ impl Watch {
                     Some((before, then)) => Rates::between(before, &sample, at.saturating_sub(*then)),
                     None => Rates::default(),
                 };
+                self.delays = delays(self.last.as_ref().map(|(before, _)| before), &sample);
                 self.skipped = self.skipped.min(sample.peers.len().saturating_sub(1));
                 self.last = Some((sample, at));
                 self.problem = None;
@@ -150,6 +162,7 @@ impl Watch {
                 ),
             ]
             .join("   "),
+            delays: self.delays.clone(),
             health: health(sample),
             rails,
             peers,
@@ -234,6 +247,36 @@ impl Watch {
 /// The health value of an interface that never failed, or has recovered.
 const MAX_HEALTH: u32 = 1000;
 
+/// Text about the delays of requests since the sample before: the bounds that half of them and 99 in 100 were below. Without a sample
+/// before, since the node began.
+fn delays(before: Option<&Sample>, sample: &Sample) -> String {
+    let shown = [
+        ("put acked", Delay::PutAck),
+        ("get replied", Delay::GetReply),
+        ("wait for credits", Delay::CreditWait),
+    ];
+    let texts = shown.map(|(name, delay)| {
+        let all = sample.delay(delay);
+        let recent = before.map_or_else(|| all.clone(), |before| all.since(&before.delay(delay)));
+        let bound = |thousandths| recent.quantile(thousandths).map_or_else(|| "long".to_owned(), time);
+        match recent.count() {
+            0 => format!("{name} -"),
+            _ => format!("{name} < {} (99% < {})", bound(500), bound(990)),
+        }
+    });
+    texts.join("   ")
+}
+
+/// A delay in the largest unit that keeps it at 1 or more.
+fn time(delay: Duration) -> String {
+    match delay.as_nanos() {
+        0..1000 => format!("{} ns", delay.as_nanos()),
+        1000..1_000_000 => format!("{} us", delay.as_micros()),
+        1_000_000..1_000_000_000 => format!("{} ms", delay.as_millis()),
+        _ => format!("{} s", delay.as_secs()),
+    }
+}
+
 /// Text about health: messages resent since the node began, unreachable peers, and unhealthy interfaces, local ones first, each
 /// with its health value or the reason.
 fn health(sample: &Sample) -> String {
@@ -300,6 +343,8 @@ pub struct View {
     pub totals: String,
     /// The node's message and byte rates in the last interval.
     pub rates: String,
+    /// The delays of requests in the last interval.
+    pub delays: String,
     /// Resent messages, unreachable peers, and unhealthy interfaces.
     pub health: String,
     /// The node's interfaces, net by net.

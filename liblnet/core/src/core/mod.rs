@@ -165,11 +165,13 @@ impl Core {
         self.data_path.topology.with_nets(|nets| {
             nets.nis().for_each(|ni| {
                 ni.counters().reset();
+                ni.latencies().reset();
                 ni.failures().reset();
             })
         });
         self.data_path.topology.peers().all().iter().for_each(|peer_ni| {
             peer_ni.counters().reset();
+            peer_ni.latencies().reset();
             peer_ni.failures().reset();
         });
         self.data_path.message_counters.reset();

@@ -59,7 +59,11 @@ impl DataPath {
         }
         let share = ni.tunables().router_share();
         let request = BufferRequest { message, cpt: ni.cpt_of(from) as usize, from, share, onward };
-        match self.router_buffers.apply(request, make_deferred) {
+        let begin_wait = |message: &mut TransitMessage| {
+            self.begin_buffer_wait(message);
+            make_deferred()
+        };
+        match self.router_buffers.apply(request, begin_wait) {
             BufferGrant::Granted(message) => RxAction::Deliver(message.into()),
             BufferGrant::Waits => RxAction::Defer,
             BufferGrant::Refused(message) => self.discard_transit(message, NO_ROUTER),
@@ -134,7 +138,8 @@ impl DataPath {
 
     /// Resumes messages that have got their buffers: their drivers receive them.
     pub(crate) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
-        for Waiting { message, deferred, .. } in waiting {
+        for Waiting { mut message, deferred, .. } in waiting {
+            self.count_buffer_wait(&mut message);
             deferred.resume(RxAction::Deliver(message.into()));
         }
     }

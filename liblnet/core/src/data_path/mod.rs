@@ -3,6 +3,7 @@
 mod confirm;
 mod deferred_posts;
 mod deferred_responses;
+mod delays;
 mod fault;
 mod forward;
 mod lost_requests;

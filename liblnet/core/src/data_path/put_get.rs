@@ -36,18 +36,7 @@ impl DataPath {
         let length = md.memory().len();
         let outgoing = Outgoing { body, length };
         let event = send_event(md.pid(self.env.pid()), target, &md, spec, hdr_data);
-        let deadline = self.deadline_from_now();
-        let wait = DiscoveryWait::IfNeeded;
-        self.send_request(SendRequest {
-            source,
-            target,
-            md,
-            outgoing,
-            event,
-            deadline,
-            wait,
-            recovery: false,
-        });
+        self.begin_request(source, target, md, outgoing, event, false);
         Ok(())
     }
 
@@ -69,10 +58,33 @@ impl DataPath {
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
         let event = send_event(md.pid(self.env.pid()), target, &md, spec, 0);
-        let deadline = self.deadline_from_now();
-        let wait = DiscoveryWait::IfNeeded;
-        self.send_request(SendRequest { source, target, md, outgoing, event, deadline, wait, recovery });
+        self.begin_request(source, target, md, outgoing, event, recovery);
         Ok(())
+    }
+
+    #[inline]
+    fn begin_request(
+        &self,
+        source: Option<Nid>,
+        target: Target,
+        md: Arc<Md>,
+        outgoing: Outgoing,
+        event: Event,
+        recovery: bool,
+    ) {
+        let begun = self.env.now();
+        self.send_request(SendRequest {
+            source,
+            target,
+            md,
+            outgoing,
+            event,
+            begun,
+            is_measured: false,
+            deadline: begun + self.env.transaction_timeout(),
+            wait: DiscoveryWait::IfNeeded,
+            recovery,
+        });
     }
 
     fn commit(
@@ -120,9 +132,15 @@ impl DataPath {
                 },
             };
         };
+        if let Some(destination) = &destination {
+            self.begin_measuring(&mut request, destination);
+        }
         let reserved = target.portal == RESERVED_PORTAL;
         match self.select_path_of_request(request.source, destination.as_ref(), reserved, Some(&request.md)) {
-            Ok(chosen) => self.launch(self.address(request, chosen)),
+            Ok(chosen) => {
+                self.count_discovery_wait(&request, &chosen.ni, destination.as_deref());
+                self.launch(self.address(request, chosen));
+            }
             Err(errno) => {
                 let may_wait = errno == Errno::HostUnreachable && !reserved && !request.recovery;
                 let later = destination.filter(|_| may_wait);
@@ -227,6 +245,7 @@ impl DataPath {
         let mut message: Pooled<OutgoingMessage> = self.new_message(peer_ni, header);
         message.next_hop = destination;
         message.deadline = request.deadline;
+        message.begun = request.is_measured.then_some(request.begun);
         message.role = Role::Request(Request {
             md: request.md,
             event: Some(request.event),

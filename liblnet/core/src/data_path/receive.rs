@@ -3,7 +3,7 @@
 use super::DataPath;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::memory::{Access, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
+use crate::memory::{Access, CommittedResponse, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
     ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
@@ -415,7 +415,9 @@ impl DataPath {
         let Some(md) = self.objects.md(MdHandle::from_cookie(handle.object_cookie)) else {
             return Arrival::Dropped("no MD waits for this response".into(), message);
         };
-        let Some((length, spec)) = md.commit_response(kind, message.header.payload_length) else {
+        let Some(CommittedResponse { length, spec, begun }) =
+            md.commit_response(kind, message.header.payload_length)
+        else {
             return Arrival::Dropped(
                 "its MD did not request it, is exhausted, or is too short".into(),
                 message,
@@ -427,6 +429,7 @@ impl DataPath {
             _ => length,
         };
         message.operation = Some(Operation::new(md, Event { mlength, ..event }));
+        message.request_begun = begun;
         Arrival::Wanted(message)
     }
 
@@ -504,6 +507,9 @@ impl DataPath {
     }
 
     fn respond_to_received(&self, mut message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
+        if result.is_ok() {
+            self.count_response_delay(&mut message);
+        }
         if let Some(Operation { md, event, .. }) = message.operation.take() {
             self.complete(&md, event, result);
         }
@@ -555,6 +561,7 @@ fn arrival_event(message: &IncomingMessage, initiator: Nid, md_handle: MdHandle,
 }
 
 /// Makes the checks that close the connection if they fail, in the order of wire-tcp 5.1.
+#[inline]
 fn check_header(header: &Header, my_nid: Nid, is_own: impl Fn(Nid) -> bool) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {

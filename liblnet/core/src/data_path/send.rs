@@ -21,6 +21,7 @@ use crate::sending::Admission;
 use crate::stats::MessageOutcome;
 use crate::sync::lock;
 use lnet_log::LogClass;
+use lnet_wire::latency::Delay;
 use lnet_wire::{Body, Errno, Header};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -126,6 +127,7 @@ impl DataPath {
     }
 
     /// Reports the end of an operation to the owner of the MD.
+    #[inline]
     pub(crate) fn complete(&self, md: &Md, event: Event, status: Result<(), Errno>) {
         self.objects.complete(md, Event { status, ..event });
         self.send_deferred();
@@ -142,7 +144,10 @@ impl DataPath {
     fn run(&self, first: SendStep) {
         let mut steps = Steps::begin();
         let mut next = Some(first);
-        while let Some(step) = next {
+        while let Some(mut step) = next {
+            if let SendStep::Resume(message) = &mut step {
+                self.count_wait(Delay::CreditWait, message);
+            }
             match step {
                 SendStep::Post(message) => self.post(message, &mut steps),
                 SendStep::Resume(message) if message.is_given_up() => {
@@ -187,8 +192,12 @@ impl DataPath {
         }
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
         if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.is_recovery_ping()) {
-            match self.sending.admit(message, &ni, &peer_ni) {
-                Admission::Granted(granted) => message = granted,
+            let expect_wait = |message: &mut OutgoingMessage| self.begin_credit_wait(message, &peer_ni);
+            match self.sending.admit(message, &ni, &peer_ni, expect_wait) {
+                Admission::Granted(granted) => {
+                    message = granted;
+                    message.waiting_since = None;
+                }
                 Admission::WaitsForPeer => return self.health.watch(),
                 Admission::WaitsForNi => {
                     self.health.watch();
@@ -223,6 +232,7 @@ impl DataPath {
             Ok(chosen) => {
                 self.release_credits_of(&mut message, steps);
                 self.readdress(&mut message, chosen);
+                self.count_wait(Delay::RouteWait, &mut message);
                 steps.push(SendStep::Post(message));
             }
             Err(Errno::HostUnreachable) if self.awaits_route(&message) => {
@@ -281,6 +291,9 @@ impl DataPath {
         let result = if answered { Ok(()) } else { result };
         let outcome = if result.is_ok() { MessageOutcome::Sent } else { MessageOutcome::Dropped };
         self.count(&message, outcome);
+        if result.is_ok() {
+            self.count_sent(&mut message);
+        }
         self.report_sent(&mut message, result);
         self.release_credits_of(&mut message, steps);
         self.retire(message);

@@ -48,6 +48,8 @@ struct MdState {
     replies_due: u32,
     /// The deadline of the responses, if they are tracked.
     tracker: Option<ResponseTracker>,
+    /// The time of the call of the request whose response is awaited, if that is measured.
+    begun: Option<Time>,
     /// Whether the responses have not arrived in time, and the MD was unlinked for that.
     response_timed_out: bool,
     /// The events for a queue with a handler, and the threads in [`Md::wait_until_delivered`].
@@ -83,6 +85,16 @@ pub(crate) enum Commit {
     TooLong,
     /// The MD accepts the message. `last`: it is removed from the portal now.
     Yes { offset: u32, length: u32, spec: MdSpec, last: bool },
+}
+
+/// The result of [`Md::commit_response`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CommittedResponse {
+    /// The number of bytes to deliver.
+    pub(crate) length: u32,
+    pub(crate) spec: MdSpec,
+    /// The time of the call of the request, if that is measured.
+    pub(crate) begun: Option<Time>,
 }
 
 /// The kind of response to a PUT or GET.
@@ -122,10 +134,10 @@ impl MdState {
         self.forget_tracker();
     }
 
-    /// Removes the deadline, if no response is awaited.
+    /// Removes the deadline and the begin, if no response is awaited.
     fn forget_tracker(&mut self) {
         if self.acks_due == 0 && self.replies_due == 0 {
-            self.tracker = None;
+            (self.tracker, self.begun) = (None, None);
         }
     }
 }
@@ -146,6 +158,7 @@ impl Md {
             acks_due: 0,
             replies_due: 0,
             tracker: None,
+            begun: None,
             response_timed_out: false,
             events: DeliveryOrder::new(),
         };
@@ -292,14 +305,16 @@ impl Md {
         if let Some(response) = response {
             let due = state.due(response);
             *due = due.saturating_add(1);
+            // A response to another request would be taken for that of the measured one.
+            state.begun = None;
         }
         Some(self.commit(state))
     }
 
-    /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns the number of bytes to deliver.
+    /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns what is to be delivered.
     /// The response must have been requested: a peer that knows the handle from a PUT must not write into its memory,
     /// nor respond twice.
-    pub(crate) fn commit_response(&self, response: ResponseKind, length: u32) -> Option<(u32, MdSpec)> {
+    pub(crate) fn commit_response(&self, response: ResponseKind, length: u32) -> Option<CommittedResponse> {
         if self.attached.is_some() {
             return None;
         }
@@ -313,8 +328,17 @@ impl Md {
         }
         let due = state.due(response);
         *due = due.checked_sub(1)?;
+        let begun = state.begun.take();
         state.forget_tracker();
-        Some((length.min(room), self.commit(state)))
+        Some(CommittedResponse { length: length.min(room), spec: self.commit(state), begun })
+    }
+
+    /// Measures the response to a request that was called at this time, unless the MD awaits others, which it could be taken for.
+    pub(crate) fn measure_response(&self, begun: Time) {
+        let state = &mut *lock(&self.state);
+        if state.acks_due.saturating_add(state.replies_due) == 1 {
+            state.begun = Some(begun);
+        }
     }
 
     /// Sets the deadline and the NID of the awaited responses (HE-40).

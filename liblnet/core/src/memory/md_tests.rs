@@ -139,11 +139,11 @@ fn an_answer_longer_than_the_md_needs_truncate() {
     let plain = make(plain_spec(8), false, None).md;
     plain.commit_send(Some(ResponseKind::Reply)).unwrap();
     assert!(plain.commit_response(ResponseKind::Reply, 9).is_none());
-    assert_eq!(plain.commit_response(ResponseKind::Reply, 8).map(|(len, _)| len), Some(8));
+    assert_eq!(plain.commit_response(ResponseKind::Reply, 8).map(|it| it.length), Some(8));
     let spec = MdSpec { options: MdOptions::TRUNCATE, ..plain_spec(8) };
     let cut = make(spec, false, None).md;
     cut.commit_send(Some(ResponseKind::Reply)).unwrap();
-    assert_eq!(cut.commit_response(ResponseKind::Reply, 9).map(|(len, _)| len), Some(8));
+    assert_eq!(cut.commit_response(ResponseKind::Reply, 9).map(|it| it.length), Some(8));
 }
 
 #[test]

@@ -50,6 +50,10 @@ pub struct OutgoingMessage {
     pub(crate) message_id: Option<NonZeroU64>,
     /// The time after which the message is not resent.
     pub(crate) deadline: Time,
+    /// The time of the call of a request, if its delays are measured.
+    pub(crate) begun: Option<Time>,
+    /// The time since which the message waits for a credit or for a route, if that is measured.
+    pub(crate) waiting_since: Option<Time>,
     pub(crate) attempts: Attempts,
     pub(crate) origin: KnownOrigin,
     /// Whether the destination may have the message already.
@@ -133,6 +137,8 @@ pub struct IncomingMessage {
     pub(crate) reply_here: bool,
     /// The operation that the message belongs to, once its memory has been found.
     pub(crate) operation: Option<Operation>,
+    /// The time of the call of the request that the message responds to, if that was measured.
+    pub(crate) request_begun: Option<Time>,
 }
 
 /// A message from a peer that this node receives for another node.
@@ -147,6 +153,8 @@ pub struct TransitMessage {
     pub(crate) origin: Option<CarriedOrigin>,
     /// The memory of the payload; `None` while the message waits for a buffer.
     pub(crate) buffer: Option<Box<RouterBuffer>>,
+    /// The time since which the message waits for a buffer, if that is measured.
+    pub(crate) waiting_since: Option<Time>,
 }
 
 /// An operation of an MD in which a message from a peer, or the REPLY to a GET, takes part.

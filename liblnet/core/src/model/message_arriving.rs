@@ -192,6 +192,7 @@ impl Default for IncomingMessage {
             origin: None,
             reply_here: false,
             operation: None,
+            request_begun: None,
         }
     }
 }
@@ -204,6 +205,7 @@ impl Default for TransitMessage {
             previous_hop: None,
             origin: None,
             buffer: None,
+            waiting_since: None,
         }
     }
 }
@@ -222,11 +224,12 @@ impl Part for IncomingMessage {
     }
 
     fn clear(&mut self) {
-        let Self { head, from: _, origin, reply_here, operation } = self;
+        let Self { head, from: _, origin, reply_here, operation, request_begun } = self;
         head.clear();
         *origin = None;
         *reply_here = false;
         *operation = None;
+        *request_begun = None;
     }
 }
 
@@ -244,10 +247,11 @@ impl Part for TransitMessage {
     }
 
     fn clear(&mut self) {
-        let Self { head, from: _, previous_hop, origin, buffer } = self;
+        let Self { head, from: _, previous_hop, origin, buffer, waiting_since } = self;
         head.clear();
         *previous_hop = None;
         *origin = None;
         *buffer = None;
+        *waiting_since = None;
     }
 }

@@ -195,6 +195,8 @@ impl Default for OutgoingMessage {
             held: HeldCredits::default(),
             message_id: None,
             deadline: Time::START,
+            begun: None,
+            waiting_since: None,
             attempts: Attempts::default(),
             origin: KnownOrigin::None,
             may_have_arrived: false,
@@ -225,6 +227,8 @@ impl Part for OutgoingMessage {
             held,
             message_id,
             deadline: _,
+            begun,
+            waiting_since,
             attempts,
             origin,
             may_have_arrived,
@@ -235,6 +239,7 @@ impl Part for OutgoingMessage {
         *role = Role::default();
         *held = HeldCredits::default();
         *message_id = None;
+        (*begun, *waiting_since) = (None, None);
         *attempts = Attempts::default();
         *origin = KnownOrigin::None;
         *may_have_arrived = false;

@@ -9,7 +9,7 @@ use super::priority::LOWEST_PRIORITY;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedNiPool, ni_credits_per_cpt};
 use crate::start_error;
-use crate::stats::Counters;
+use crate::stats::{Counters, Latencies};
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::nid::{Address, cpt_of_nid};
 use lnet_wire::{Errno, Nid};
@@ -110,6 +110,7 @@ pub struct Ni {
     /// The last use of the interface among the interfaces of this node.
     last_use: LastUse,
     counters: Counters,
+    latencies: Latencies,
     failures: CauseCounters,
     recovery_state: RecoveryState,
 }
@@ -150,6 +151,7 @@ impl Ni {
             turn: MessageTurn::default(),
             last_use: LastUse::default(),
             counters: Counters::default(),
+            latencies: Latencies::default(),
             failures: CauseCounters::default(),
             recovery_state: RecoveryState::default(),
         })
@@ -218,6 +220,11 @@ impl Ni {
     /// The driver's numbers for the interface.
     pub fn lnd_numbers(&self) -> Vec<(&'static str, u32)> {
         self.lnd().map_or_else(Vec::new, LndNi::numbers)
+    }
+
+    /// The delays of messages by the interface.
+    pub const fn latencies(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// The message counters.

@@ -13,7 +13,7 @@ use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedPool};
 use crate::environment::time::Time;
-use crate::stats::Counters;
+use crate::stats::{Counters, Latencies};
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::Nid;
@@ -36,6 +36,7 @@ pub struct PeerNi {
     /// The number of pending responses to the peer NI.
     pending_responses: AtomicU32,
     counters: Counters,
+    latencies: Latencies,
     failures: CauseCounters,
     recovery_state: RecoveryState,
     exchange: ExchangeCell,
@@ -73,6 +74,7 @@ impl PeerNi {
             spare: MessagePool::default(),
             pending_responses: AtomicU32::new(0),
             counters: Counters::default(),
+            latencies: Latencies::default(),
             failures: CauseCounters::default(),
             recovery_state: RecoveryState::default(),
             exchange: ExchangeCell::default(),
@@ -232,6 +234,11 @@ impl PeerNi {
     /// The message counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The delays of messages to and from the peer NI.
+    pub const fn latencies(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// The failures by cause: the remote ones, and [`crate::Cause::NetworkTimeout`].

@@ -101,11 +101,11 @@ impl RouterBuffers {
     pub(crate) fn apply(
         &self,
         request: BufferRequest,
-        make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
+        begin_wait: impl FnOnce(&mut TransitMessage) -> Arc<dyn DeferredRx>,
     ) -> BufferGrant {
         let at = request.cpt % self.0.len().max(1);
         match self.0.get(at) {
-            Some(cpt) => lock(cpt).apply(at, request, make_deferred),
+            Some(cpt) => lock(cpt).apply(at, request, begin_wait),
             None => BufferGrant::Refused(request.message),
         }
     }
@@ -170,9 +170,9 @@ impl CptBuffers {
         &mut self,
         cpt: usize,
         request: BufferRequest,
-        make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
+        begin_wait: impl FnOnce(&mut TransitMessage) -> Arc<dyn DeferredRx>,
     ) -> BufferGrant {
-        let BufferRequest { message, from, share: size, onward, .. } = request;
+        let BufferRequest { mut message, from, share: size, onward, .. } = request;
         // Checked under the lock: no message begins to wait after the waiting ones have been dropped.
         if !self.on {
             return BufferGrant::Refused(message);
@@ -186,16 +186,12 @@ impl CptBuffers {
             );
         }
         if share.taken >= share.size {
-            share.waiting.push_back(Waiting {
-                message,
-                deferred: make_deferred(),
-                onward,
-                waits_long: false,
-            });
+            let deferred = begin_wait(&mut message);
+            share.waiting.push_back(Waiting { message, deferred, onward, waits_long: false });
             return BufferGrant::Waits;
         }
         share.taken += 1;
-        self.take_buffer(cpt, from, onward, message, make_deferred)
+        self.take_buffer(cpt, from, onward, message, begin_wait)
             .map_or(BufferGrant::Waits, BufferGrant::Granted)
     }
 
@@ -206,7 +202,7 @@ impl CptBuffers {
         from: Nid,
         onward: Onward,
         mut message: Pooled<TransitMessage>,
-        make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
+        begin_wait: impl FnOnce(&mut TransitMessage) -> Arc<dyn DeferredRx>,
     ) -> Option<Pooled<TransitMessage>> {
         let size = size_for(message.header.payload_length);
         let pool = &mut self.pools[size];
@@ -217,7 +213,8 @@ impl CptBuffers {
                 Some(message)
             }
             None => {
-                pool.wait(from, Waiting { message, deferred: make_deferred(), onward, waits_long: false });
+                let deferred = begin_wait(&mut message);
+                pool.wait(from, Waiting { message, deferred, onward, waits_long: false });
                 None
             }
         }
@@ -276,7 +273,7 @@ impl CptBuffers {
     /// Gives a message with a router credit its buffer, or lets it wait in the pool.
     fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting) -> Option<Waiting> {
         let Waiting { message, deferred, onward, .. } = waiting;
-        let message = self.take_buffer(cpt, from, onward, message, || Arc::clone(&deferred))?;
+        let message = self.take_buffer(cpt, from, onward, message, |_| Arc::clone(&deferred))?;
         Some(Waiting { message, deferred, onward, waits_long: false })
     }
 

@@ -16,7 +16,7 @@ impl DeferredRx for NoDriver {
     fn resume(&self, _: RxAction) {}
 }
 
-fn make_deferred() -> Arc<dyn DeferredRx> {
+fn begin_wait(_: &mut TransitMessage) -> Arc<dyn DeferredRx> {
     Arc::new(NoDriver)
 }
 
@@ -136,7 +136,7 @@ fn without_routing_no_message_waits() {
     let buffers = RouterBuffers::new(NonZeroUsize::MIN);
     let onward = Onward::ToDestination;
     let request = || BufferRequest { message: message(1, 0), cpt: 0, from: tcp(1), share: 1, onward };
-    let apply = || buffers.apply(request(), make_deferred);
+    let apply = || buffers.apply(request(), begin_wait);
     assert!(matches!(apply(), BufferGrant::Refused(_)));
     buffers.configure(Router::Never.switched(true));
     assert!(matches!((apply(), apply()), (BufferGrant::Granted(_), BufferGrant::Waits)));
@@ -152,7 +152,7 @@ fn messages_to_other_routers_leave_a_buffer_to_those_that_go_to_their_destinatio
         buffers.configure(Router::Never.switched(true).with_buffers([Some(count); 3]));
         let apply = |onward| {
             let request = BufferRequest { message: message(1, 0), cpt: 0, from: tcp(1), share: 1000, onward };
-            match buffers.apply(request, make_deferred) {
+            match buffers.apply(request, begin_wait) {
                 BufferGrant::Granted(message) => Some(message),
                 _ => None,
             }
@@ -180,7 +180,7 @@ proptest! {
                         message: message(known.number, LENGTHS[size]), cpt: 0, from: tcp(from), share: SHARE,
                         onward,
                     };
-                    match buffers.apply(request, make_deferred) {
+                    match buffers.apply(request, begin_wait) {
                         BufferGrant::Granted(message) => {
                             model.holding.push(known);
                             held.push((known.number, message));

@@ -32,18 +32,32 @@ pub(crate) enum Admission {
 }
 
 impl Sending {
-    /// Takes the credits that a message to `peer_ni` on `ni` does not have yet, the peer NI's first.
-    pub(crate) fn admit(&self, mut message: Pooled<OutgoingMessage>, ni: &Ni, peer_ni: &PeerNi) -> Admission {
+    /// Takes the credits that a message to `peer_ni` on `ni` does not have yet, the peer NI's first. `expect_wait`
+    /// is called before a credit is taken that is not available at the moment.
+    pub(crate) fn admit(
+        &self,
+        mut message: Pooled<OutgoingMessage>,
+        ni: &Ni,
+        peer_ni: &PeerNi,
+        expect_wait: impl Fn(&mut OutgoingMessage),
+    ) -> Admission {
         if !message.held.peer {
             message.held.peer = true;
             let bytes = message.wire_len();
+            if peer_ni.tx().credits().0 <= 0 {
+                expect_wait(&mut message);
+            }
             match peer_ni.tx().take(message, bytes) {
                 Some(granted) => message = granted,
                 None => return Admission::WaitsForPeer,
             }
         }
         if message.held.ni.is_none() {
-            match ni.tx(message.next_hop.nid).take(message) {
+            let pool = ni.tx(message.next_hop.nid);
+            if pool.credits().0 <= 0 {
+                expect_wait(&mut message);
+            }
+            match pool.take(message) {
                 Some(granted) => message = with_ni_credit(granted),
                 None => return Admission::WaitsForNi,
             }

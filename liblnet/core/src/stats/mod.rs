@@ -1,7 +1,9 @@
-//! Counters of messages and bytes.
+//! Counters of messages and bytes, and histograms of delays.
 
+mod latencies;
 mod message_counters;
 
+pub use latencies::Latencies;
 use lnet_wire::MessageType;
 pub use message_counters::Partial;
 pub(crate) use message_counters::{MessageCounters, ShardId};

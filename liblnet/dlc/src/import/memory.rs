@@ -59,6 +59,7 @@ fn local(nid: Nid, interface: Option<String>) -> LocalNi {
         health: LocalHealth { value: 1000, ..Default::default() },
         tx_credits: 0,
         min_tx_credits: 0,
+        latencies: Vec::new(),
     }
 }
 
@@ -80,6 +81,7 @@ pub(crate) fn peer_ni(nid: Nid) -> PeerNi {
         bytes: Default::default(),
         heat: Default::default(),
         health: PeerHealth { value: 1000, ..Default::default() },
+        latencies: Vec::new(),
     }
 }
 

@@ -17,6 +17,7 @@ mod fake;
 pub mod fault;
 pub mod global;
 mod health;
+mod latency;
 pub mod lnet;
 pub mod net;
 pub mod peer;

@@ -4,6 +4,7 @@ use crate::request::{
     AttachedPrograms, Backend, CptBuffers, ElementStats, LnetStats, LocalNi, NodeInfo, Peer, PeerNi, Request,
     Route,
 };
+use lnet_wire::latency::{Delay, Histogram};
 use lnet_wire::{Errno, NetId, Nid};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -56,6 +57,14 @@ impl Sample {
         let nis = nis.into_iter().map(|ni| *ni).collect();
         let (program_count, peer_count) = (programs.programs.len(), primaries.len());
         Ok(Self { node, stats, program_count, nis, peers, peer_count, routes, buffers })
+    }
+
+    /// A delay over all interfaces.
+    pub fn delay(&self, delay: Delay) -> Histogram {
+        let mut sum = Histogram::empty(delay);
+        let all = self.nis.iter().flat_map(|ni| &ni.latencies);
+        all.filter(|its| its.delay == delay).for_each(|its| sum.add(its));
+        sum
     }
 
     /// The peers without the node itself, which is its own peer once something was sent to one of its NIDs; its faults are

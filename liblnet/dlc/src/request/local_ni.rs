@@ -3,6 +3,7 @@
 pub use super::lnd_numbers::LndNumbers;
 use super::{ElementStats, Heat, MessageStats};
 use crate::CptList;
+use lnet_wire::latency::Histogram;
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +98,9 @@ pub struct LocalNi {
     pub tx_credits: i64,
     /// See `tx_credits`.
     pub min_tx_credits: i64,
+    /// The delays of messages by the interface.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<Histogram>,
 }
 
 /// The health of an interface of this node, and its failures by cause.

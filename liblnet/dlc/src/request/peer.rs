@@ -1,6 +1,7 @@
 //! Requests about peers, and their states.
 
 use super::{ElementStats, Heat, MessageStats, PeerDiscovery};
+use lnet_wire::latency::Histogram;
 use lnet_wire::{Nid, ProcessId, Reachability};
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +106,9 @@ pub struct PeerNi {
     pub heat: Heat,
     /// The health of the interface.
     pub health: PeerHealth,
+    /// The delays of messages to and from the interface.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<Histogram>,
 }
 
 /// The health of a peer NI, and its failures by cause.

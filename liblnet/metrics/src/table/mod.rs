@@ -11,14 +11,16 @@ use crate::row::Row;
 
 /// All metrics of the library's own names.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    let all: [&[Row]; 9] = [
+    let all: [&[Row]; 11] = [
         node::NODE,
         ni::STATE,
         &ni::TRAFFIC,
+        ni::LATENCY,
         ni::HEALTH,
         peer::PEER,
         peer::NI_STATE,
         &peer::NI_TRAFFIC,
+        peer::NI_LATENCY,
         peer::NI_HEALTH,
         router::ROUTER,
     ];

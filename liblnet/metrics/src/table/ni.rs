@@ -1,7 +1,7 @@
 //! The metrics of the interfaces of a node (dbg-010, dbg-015, dbg-070).
 
 use super::traffic::traffic_rows;
-use crate::row::{Kind, Row, Source, by, one, some};
+use crate::row::{Kind, Row, Source, Unit, by, delays, one, some};
 use lnet_dlc::request::{LocalHealth, NiState, NiStatus};
 
 pub(super) const STATE: &[Row] = &[
@@ -57,6 +57,15 @@ pub(super) const STATE: &[Row] = &[
 ];
 
 pub(super) const TRAFFIC: [Row; 4] = traffic_rows!("lnet_ni", "an interface", Source::Ni);
+
+pub(super) const LATENCY: &[Row] = &[Row {
+    name: "lnet_ni_latency_seconds",
+    kind: Kind::Histogram,
+    unit: Some(Unit::Seconds),
+    help: "Delays of messages of an interface, by the delay. After the first ones, one in 16 is measured.",
+    extra_labels: &["delay"],
+    of: Source::Ni(|ni| delays(&ni.latencies)),
+}];
 
 pub(super) const HEALTH: &[Row] = &[
     Row {

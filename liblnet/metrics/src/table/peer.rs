@@ -1,7 +1,7 @@
 //! The metrics of peers and of their interfaces (dbg-025, dbg-075).
 
 use super::traffic::traffic_rows;
-use crate::row::{Kind, Point, Row, Source, Unit, by, one, some};
+use crate::row::{Kind, Point, Row, Source, Unit, by, delays, one, some};
 use lnet_dlc::request::{Peer, PeerHealth, PeerNiState, PeerReachability};
 use lnet_wire::Reachability;
 
@@ -99,6 +99,16 @@ pub(super) const NI_STATE: &[Row] = &[
 ];
 
 pub(super) const NI_TRAFFIC: [Row; 4] = traffic_rows!("lnet_peer_ni", "a peer NI", Source::PeerNi);
+
+/// A summary, because a histogram of each delay would be 30 samples for each of thousands of peer NIs.
+pub(super) const NI_LATENCY: &[Row] = &[Row {
+    name: "lnet_peer_ni_latency_seconds",
+    kind: Kind::Summary,
+    unit: Some(Unit::Seconds),
+    help: "Delays of messages to and from a peer NI since the counters were last reset, by the delay. After the first ones, one in 16 is measured.",
+    extra_labels: &["delay"],
+    of: Source::PeerNi(|ni| delays(&ni.latencies)),
+}];
 
 pub(super) const NI_HEALTH: &[Row] = &[
     Row {

@@ -117,6 +117,7 @@ pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
         health: health(node, ni),
         tx_credits: ni.credits().0.into(),
         min_tx_credits: ni.min_credits().0.into(),
+        latencies: ni.latencies().read(),
     })
 }
 

@@ -72,6 +72,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
         bytes: stats::bytes(ni.counters()),
         heat: node.heat.of_peer_ni(node.now(), ni.nid(), ni.counters()),
         health: health(node, ni),
+        latencies: ni.latencies().read(),
     }
 }
 

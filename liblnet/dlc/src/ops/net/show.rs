@@ -3,6 +3,7 @@
 use super::NET;
 use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::error_text::{error_text, parse_net};
+use crate::ops::latency;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, Request};
@@ -17,7 +18,7 @@ use lnet_wire::{Errno, NetId};
 /// | 0 | NID, status, interface |
 /// | 1 | message counts, tunables, CPTs |
 /// | 2 | messages by kind, health |
-/// | 4 | the effects of selection rules |
+/// | 4 | the effects of selection rules, delays |
 /// | 5 | send credits, bytes, heat, the state in a word, and the net's state and sums |
 ///
 /// `backup`: only what can be imported again.
@@ -110,6 +111,9 @@ fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -
         if !ni.cpts.is_empty() {
             shown.push("CPT", Value::Quoted(ni.cpts.to_string()));
         }
+    }
+    if live && detail >= latency::DETAIL {
+        latency::push(&mut shown, &ni.latencies);
     }
     if live && detail >= EXTRA_DETAIL {
         shown.push("available_tx_credits", ni.tx_credits);

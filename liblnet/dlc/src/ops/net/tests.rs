@@ -260,6 +260,7 @@ fn eth(text: &str, interface: &str) -> LocalNi {
         health: LocalHealth { value: 1000, ..LocalHealth::default() },
         tx_credits: 256,
         min_tx_credits: 250,
+        latencies: Vec::new(),
     }
 }
 

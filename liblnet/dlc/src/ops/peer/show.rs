@@ -4,6 +4,7 @@ use crate::host_names::Names;
 use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::discovery;
 use crate::ops::error_text::error_text;
+use crate::ops::latency;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Request};
@@ -20,7 +21,7 @@ use lnet_wire::{Errno, Nid};
 /// | 1 | credits and message counts; whether the peer can be reached, and for how many seconds it has been so |
 /// | 2 | messages by kind, health |
 /// | 3 | the state word |
-/// | 4 | the effects of selection rules |
+/// | 4 | the effects of selection rules, delays |
 /// | 5 | bytes, heat, and the sums over its NIDs; states in words, unresponsive paths, the discovery state; how many of its paths can be used |
 ///
 /// With `backup` nothing of levels 1 to 5 is shown, and only configured peers are: a peer that was created by a ping
@@ -203,6 +204,9 @@ fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value,
     if detail >= 2 {
         counters::push_messages(&mut shown, &ni.messages);
         shown.push("health stats", health(&ni.health));
+    }
+    if detail >= latency::DETAIL {
+        latency::push(&mut shown, &ni.latencies);
     }
     if detail >= EXTRA_DETAIL {
         counters::push_activity(&mut shown, ni.bytes, ni.heat);

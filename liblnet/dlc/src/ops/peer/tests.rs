@@ -150,6 +150,7 @@ fn peer_ni(text: &str) -> PeerNi {
         bytes: ElementStats { sent: 8192, received: 1024, dropped: 0 },
         heat: Heat { messages: 20, bytes: 0 },
         health: PeerHealth { value: 1000, ..PeerHealth::default() },
+        latencies: Vec::new(),
     }
 }
 
