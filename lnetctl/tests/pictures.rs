@@ -11,6 +11,7 @@ use lnet_dlc::request::{
 };
 use lnet_metrics::{Format, NodeSample};
 use lnet_wire::Reachability;
+use lnet_wire::latency::{Delay, Histogram};
 use lnetctl::cli::Sort;
 use lnetctl::top::draw;
 use lnetctl::top::model::{Flow, Key, View, Watch};
@@ -21,6 +22,16 @@ use std::path::Path;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
+
+/// The delays of PUTs and GETs until this second.
+fn latencies(second: u64) -> Vec<Histogram> {
+    let put = vec![0, 0, 0, 0, 90 * second, 9 * second, 0, 0, 0, 0, 0, second];
+    let get = vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5 * second];
+    vec![
+        Histogram { delay: Delay::PutAck, sum_ns: 700_000 * second, counts: put },
+        Histogram { delay: Delay::GetReply, sum_ns: 7_500_000 * second, counts: get },
+    ]
+}
 
 fn nis(second: u64) -> Vec<LocalNi> {
     let ni = |nid: &str, interface: Option<&str>, rate: u64, health: u32| LocalNi {
@@ -53,6 +64,7 @@ fn nis(second: u64) -> Vec<LocalNi> {
         },
         tx_credits: 250,
         min_tx_credits: -7,
+        latencies: if rate == 100 { latencies(second) } else { Vec::new() },
     };
     vec![
         ni("0@lo", None, 0, 0),
@@ -84,6 +96,7 @@ fn peer(second: u64, number: u64) -> Peer {
             unresponsive_from: if number == 2 { vec!["10.0.1.1@tcp".parse().unwrap()] } else { Vec::new() },
             ..PeerHealth::default()
         },
+        latencies: if number == 1 { latencies(second) } else { Vec::new() },
     };
     let nis = vec![ni(0), ni(1)];
     let state = match number {
@@ -318,7 +331,12 @@ fn no_family_and_no_value_comes_twice() {
             family = name.to_owned();
         } else if !line.starts_with('#') {
             let (key, value) = line.rsplit_once(' ').unwrap();
-            assert_eq!(key.split('{').next(), Some(family.as_str()));
+            let name = key.split('{').next().unwrap_or_default();
+            let name = ["_bucket", "_sum", "_count"]
+                .into_iter()
+                .find_map(|end| name.strip_suffix(end))
+                .unwrap_or(name);
+            assert_eq!(name, family);
             assert!(value.parse::<f64>().is_ok(), "{line}");
             assert!(seen.insert(key.to_owned()), "{key}");
         }

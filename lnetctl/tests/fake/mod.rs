@@ -12,6 +12,7 @@ use lnet_dlc::request::{
 };
 use lnet_dlc::{Backend, CptList, Reply, Request, RequestError};
 use lnet_settings::Value;
+use lnet_wire::latency::{Delay, Histogram};
 use lnet_wire::{Errno, Nid};
 use lnetctl::run::Node;
 use std::cell::RefCell;
@@ -116,6 +117,11 @@ fn unreachable() -> Nid {
     "10.0.0.77@tcp".parse().unwrap()
 }
 
+/// The delays of acknowledged PUTs.
+fn latencies() -> Vec<Histogram> {
+    vec![Histogram { delay: Delay::PutAck, sum_ns: 150_000, counts: vec![0, 0, 0, 0, 12, 3] }]
+}
+
 /// A peer all of whose paths are unresponsive.
 fn peer() -> Peer {
     let ni = PeerNi {
@@ -134,6 +140,7 @@ fn peer() -> Peer {
         bytes: ElementStats::default(),
         heat: Heat::default(),
         health: PeerHealth::default(),
+        latencies: latencies(),
     };
     let reachability =
         PeerReachability { state: Reachability::Unreachable, seconds: 23, paths: 2, usable_paths: 0 };
@@ -250,6 +257,7 @@ fn nis() -> Vec<LocalNi> {
         health: LocalHealth::default(),
         tx_credits: 0,
         min_tx_credits: 0,
+        latencies: if nid == "0@lo" { Vec::new() } else { latencies() },
     };
     vec![ni("0@lo", None), ni("10.0.0.1@tcp", Some("eth0"))]
 }

@@ -75,7 +75,7 @@ impl Turns {
     fn next(&self) -> bool {
         let number = self.0.load(Ordering::Relaxed);
         self.0.store(number.wrapping_add(1), Ordering::Relaxed);
-        number < ALWAYS_MEASURED || number % ONE_IN == 0
+        number < ALWAYS_MEASURED || number.is_multiple_of(ONE_IN)
     }
 }
 
