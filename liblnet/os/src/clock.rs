@@ -53,6 +53,11 @@ pub trait Clock: fmt::Debug + Send + Sync {
     /// Returns the current time.
     fn now(&self) -> Time;
 
+    /// Returns the current time, not rounded, for short delays. Reading it may take several times as long as [`Clock::now`].
+    fn exact(&self) -> Time {
+        self.now()
+    }
+
     /// Returns how long, in real time, a thread may sleep that waits until `left` has passed on this clock. The thread then
     /// reads the clock again.
     fn sleep_limit(&self, left: Duration) -> Duration {

@@ -12,20 +12,24 @@ use lnet_wire::latency::Delay;
 use lnet_wire::{Body, MessageType};
 
 impl DataPath {
-    /// Decides whether the delays of a request to `destination` are measured.
+    /// Decides whether the delays of a request to `destination` are measured, before it waits for anything.
     pub(super) fn begin_measuring(&self, request: &mut SendRequest, destination: &PeerNi) {
-        request.is_measured = destination.latencies().measures_request();
-        if request.is_measured && response_to(&request.outgoing.body).is_some() {
-            request.md.measure_response(request.begun);
+        if request.wait != DiscoveryWait::IfNeeded || !destination.latencies().measures_request() {
+            return;
+        }
+        let begun = self.env.exact_now();
+        request.begun = Some(begun);
+        if response_to(&request.outgoing.body).is_some() {
+            request.md.measure_response(begun);
         }
     }
 
-    /// Counts the wait of a request for discovery, which has ended.
+    /// Counts the wait of a request for discovery, which has ended, if it was measured.
     pub(super) fn count_discovery_wait(&self, request: &SendRequest, ni: &Ni, destination: Option<&PeerNi>) {
         if request.wait != DiscoveryWait::IfNeeded
-            && let Some(destination) = destination
+            && let (Some(begun), Some(destination)) = (request.begun, destination)
         {
-            self.count_delay(Delay::DiscoveryWait, request.begun, ni, destination);
+            self.count_delay(Delay::DiscoveryWait, begun, ni, destination);
         }
     }
 
@@ -33,19 +37,19 @@ impl DataPath {
     #[cold]
     pub(super) fn begin_credit_wait(&self, message: &mut OutgoingMessage, peer_ni: &PeerNi) {
         if message.begun.is_some() || peer_ni.latencies().measures_wait() {
-            message.waiting_since = Some(self.env.now());
+            message.waiting_since = Some(self.env.exact_now());
         }
     }
 
     /// Begins to measure the wait of a message for a route, unless that is measured already.
-    pub(super) fn begin_route_wait(message: &mut OutgoingMessage, now: Time) {
-        message.waiting_since.get_or_insert(now);
+    pub(super) fn begin_route_wait(&self, message: &mut OutgoingMessage) {
+        message.waiting_since.get_or_insert_with(|| self.env.exact_now());
     }
 
     /// Begins to measure the wait of a message for a router buffer.
     pub(super) fn begin_buffer_wait(&self, message: &mut TransitMessage) {
         let measured = message.peer_ni.as_ref().is_some_and(|peer_ni| peer_ni.latencies().measures_wait());
-        message.waiting_since = measured.then(|| self.env.now());
+        message.waiting_since = measured.then(|| self.env.exact_now());
     }
 
     /// Counts the wait of a message for a credit or a route, which has ended, if it was measured.
@@ -92,7 +96,7 @@ impl DataPath {
     }
 
     fn count_delay(&self, delay: Delay, since: Time, ni: &Ni, peer_ni: &PeerNi) {
-        let lasted = self.env.now().since(since);
+        let lasted = self.env.exact_now().since(since);
         ni.latencies().count(delay, lasted);
         peer_ni.latencies().count(delay, lasted);
     }

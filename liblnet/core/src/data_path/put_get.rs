@@ -72,16 +72,14 @@ impl DataPath {
         event: Event,
         recovery: bool,
     ) {
-        let begun = self.env.now();
         self.send_request(SendRequest {
             source,
             target,
             md,
             outgoing,
             event,
-            begun,
-            is_measured: false,
-            deadline: begun + self.env.transaction_timeout(),
+            begun: None,
+            deadline: self.deadline_from_now(),
             wait: DiscoveryWait::IfNeeded,
             recovery,
         });
@@ -116,6 +114,9 @@ impl DataPath {
                 Ok(destination) => destination,
                 Err(why) => return self.refuse(request, why),
             };
+            if let Some(destination) = &destination {
+                self.begin_measuring(&mut request, destination);
+            }
             let waits = destination.as_ref().filter(|peer_ni| {
                 request.wait != DiscoveryWait::Over
                     && !self.discovery.is_kept_by_this_handler()
@@ -132,9 +133,6 @@ impl DataPath {
                 },
             };
         };
-        if let Some(destination) = &destination {
-            self.begin_measuring(&mut request, destination);
-        }
         let reserved = target.portal == RESERVED_PORTAL;
         match self.select_path_of_request(request.source, destination.as_ref(), reserved, Some(&request.md)) {
             Ok(chosen) => {
@@ -245,7 +243,7 @@ impl DataPath {
         let mut message: Pooled<OutgoingMessage> = self.new_message(peer_ni, header);
         message.next_hop = destination;
         message.deadline = request.deadline;
-        message.begun = request.is_measured.then_some(request.begun);
+        message.begun = request.begun;
         message.role = Role::Request(Request {
             md: request.md,
             event: Some(request.event),

@@ -23,9 +23,8 @@ impl DataPath {
         let path = match self.select_path_again(message) {
             Ok(path) => path,
             Err(Errno::HostUnreachable) if self.awaits_route(message) => {
-                let now = env.now();
-                Self::begin_route_wait(message, now);
-                return Some(ResendPlan::wait_for_route(message, now));
+                self.begin_route_wait(message);
+                return Some(ResendPlan::wait_for_route(message, env.now()));
             }
             Err(_) => return None,
         };
@@ -107,9 +106,8 @@ impl DataPath {
 
     /// Keeps a message without credits until a route may have come up.
     pub(crate) fn wait_for_route(&self, mut message: Pooled<OutgoingMessage>) {
-        let now = self.env.now();
-        Self::begin_route_wait(&mut message, now);
-        self.health.wait_for_route(message, now);
+        self.begin_route_wait(&mut message);
+        self.health.wait_for_route(message, self.env.now());
         // The shutdown may have emptied the queue just before.
         if self.env.is_ending() {
             self.end_resends();

@@ -56,6 +56,11 @@ impl Environment {
         self.config.clock.now()
     }
 
+    /// The exact time of the node's clock, for delays that are measured.
+    pub(crate) fn exact_now(&self) -> Time {
+        self.config.clock.exact()
+    }
+
     /// The process id of every interface.
     pub(crate) const fn pid(&self) -> Pid {
         self.config.pid

@@ -38,10 +38,8 @@ pub(crate) struct SendRequest {
     pub(crate) outgoing: Outgoing,
     /// The SEND event, without its status.
     pub(crate) event: Event,
-    /// The time of the call.
-    pub(crate) begun: Time,
-    /// Whether the delays of the request are measured, once its peer is known.
-    pub(crate) is_measured: bool,
+    /// The time of the call, if the delays of the request are measured.
+    pub(crate) begun: Option<Time>,
     /// The deadline of the operation, counted from the call, so that it includes the wait for discovery.
     pub(crate) deadline: Time,
     /// The state of the request's wait for the discovery of its peer.
