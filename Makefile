@@ -22,13 +22,17 @@ override CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
 RELEASE := $(CARGO_TARGET_DIR)/release
 C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 CARGO_PROFILE := release
-PACKAGES := lnet lnetctl lnetd lst ptlrpc m0net lnet-selftest lnet-manual
+# What is shipped; and beside it what makes the files that go with it.
+SHIPPED := lnet lnetctl lnetd lst ptlrpc m0net lnet-selftest
+PACKAGES := $(SHIPPED) lnet-manual lnet-inventory
 LIBRARY := $(RELEASE)/liblnet.so.1
 PTLRPC := $(RELEASE)/libptlrpc.so.1
 M0NET := $(RELEASE)/libm0net.so.1
 SELFTEST := $(RELEASE)/liblnet_selftest.so.1
 LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 BUILT := $(RELEASE)/.built
+NOTICES := $(CARGO_TARGET_DIR)/third-party-notices.txt
+SBOM := $(CARGO_TARGET_DIR)/liblnet.cdx.json
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 .PHONY: help demo test test-fast bench bench-quick lint install build clean
@@ -50,6 +54,8 @@ help:
 	@echo "make bench-motr  Motr's network layer beside bare LNet"
 	@echo "make message-costs  counts instructions, copies, work of RDMA devices, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
+	@echo "make notices    the crates that are linked into it, with the texts of their licences: $(NOTICES)"
+	@echo "make sbom       the same crates as a bill of materials in the format CycloneDX 1.5: $(SBOM)"
 	@echo "make generated-files  makes include/, the documents and the tables in documents anew that come from sources"
 	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
@@ -58,6 +64,7 @@ help:
 
 build: $(LIBRARY) $(PTLRPC) $(M0NET) $(SELFTEST) $(LNETCONFIG)
 	@scripts/generate-manual $(RELEASE)
+	@$(RELEASE)/lnet-inventory notices . $(NOTICES) $(SHIPPED)
 	@mv $(BUILT).begun $(BUILT)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
@@ -247,6 +254,11 @@ generated-files:
 	@scripts/setup build
 	cargo run --quiet --package xtask -- generate
 
+.PHONY: notices sbom
+notices sbom:
+	@scripts/setup build
+	@cargo run --quiet --package lnet-inventory -- $@ . $(if $(filter sbom,$@),$(SBOM),$(NOTICES)) $(SHIPPED)
+
 clean:
 	cargo clean
 
@@ -259,4 +271,4 @@ install:
 		$(MAKE) --no-print-directory build; }
 	PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" SBINDIR="$(SBINDIR)" DATADIR="$(DATADIR)" \
 		DESTDIR="$(DESTDIR)" WITH_LUSTRE_NAMES="$(WITH_LUSTRE_NAMES)" RELEASE="$(RELEASE)" VERSION="$(VERSION)" \
-		scripts/install
+		NOTICES="$(NOTICES)" scripts/install

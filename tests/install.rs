@@ -35,6 +35,7 @@ impl Place {
         for file in ["lnetctl.bash", "_lnetctl", "lnetctl.fish", "lst.bash", "_lst", "lst.fish"] {
             write_new(&release.join("completions").join(file), "completions");
         }
+        write_new(&place.path().join("target/third-party-notices.txt"), "notices");
         let stamp = fs::File::create(release.join(".built")).unwrap();
         stamp.set_modified(SystemTime::now() - age).unwrap();
         // A call of this program is a build.
@@ -105,6 +106,9 @@ fn built_files_are_installed_without_a_rebuild() {
         "share/man/man7/lnet.7",
         "share/man/man7/lnet-attach.7",
         "share/bash-completion/completions/lst",
+        "share/doc/liblnet/LICENSE-APACHE",
+        "share/doc/liblnet/LICENSE-MIT",
+        "share/doc/liblnet/third-party-notices.txt",
         "lib/systemd/system/lnetd.service",
     ] {
         assert!(place.file("usr/local").join(name).exists(), "no {name}\n{}", text(&output));

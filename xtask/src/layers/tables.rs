@@ -74,6 +74,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-selftest", &["lnet-api", "lnet-log", "lnet-os", "lnet-wire"]),
     ("lnet-command-line", &[]),
     ("lnet-manual", &[]),
+    ("lnet-inventory", &[]),
     (
         "lnetctl",
         &[
