@@ -189,7 +189,9 @@ fn an_interface_is_on_a_net_once_and_bound_to_partitions_that_there_are() {
         ("10.0.0.2@tcp", on("eth0", &[]), Some(Errno::Exists)),
         ("10.0.0.1@tcp1", on("eth0", &[]), None),
         ("10.0.0.2@tcp", on("eth1", &[2]), Some(Errno::Invalid)),
-        ("10.0.0.2@tcp", on("eth1", &[0, 1]), None),
+        ("10.0.0.2@tcp", on("eth10", &[0, 1]), None),
+        // The beginning of a name is another name.
+        ("10.0.0.3@tcp", on("eth1", &[]), None),
     ];
     for (own, config, expected) in table {
         assert_eq!(core.admin().add_ni(nid(own), config, &idle()).err().map(Errno::from), expected, "{own}");
@@ -253,4 +255,21 @@ fn selection_rules_apply_to_interfaces_and_peers_added_before_and_after_them() {
     assert_eq!(preferred(early), Some(vec![nid("10.0.0.1@tcp")]));
     core.admin().delete_rule(None).unwrap();
     assert_eq!(preferred(early), None);
+}
+
+/// Fails if a rule for which there is nothing to choose keeps a peer from being added, or from being reached.
+#[test]
+fn a_peer_can_be_added_while_a_rule_names_a_router_to_a_net_without_a_route() {
+    let core = node(&["10.0.0.1@tcp"]);
+    let rule = Rule::new(
+        None,
+        Some("tcp1".parse().unwrap()),
+        Some("10.0.0.12@tcp".parse().unwrap()),
+        Action::PreferredList,
+    );
+    core.admin().add_rule(rule, None).unwrap();
+    core.admin().make_peer(nid("10.0.0.8@tcp"), true, false).unwrap();
+    core.admin().add_peer_nid(nid("10.0.0.8@tcp"), nid("10.0.1.8@tcp1"), true).unwrap();
+    let chosen = core.data_path().explain(None, nid("10.0.0.8@tcp")).unwrap().chosen;
+    assert_eq!(chosen.destination(), nid("10.0.0.8@tcp"));
 }
