@@ -141,6 +141,36 @@ fn every_name_of_code_in_the_guides_exists() {
     assert!(seen > 50, "only {seen} names were found");
 }
 
+/// Fails if a document names a test that does not exist: `tests/routing.rs::NAME`. Not the sheets, which are about other code.
+#[test]
+fn every_test_that_a_document_names_with_its_file_exists() {
+    let texts = tracked_texts();
+    let sources: BTreeMap<&str, &str> =
+        texts.iter().map(|(file, text)| (file.as_str(), text.as_str())).collect();
+    let mut missing = Vec::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for (file, text) in texts.iter().filter(|(file, _)| file.ends_with(".md") && !file.starts_with(SHEETS)) {
+        for (line, code) in code_spans(text) {
+            let Some((source, name)) = code.split_once("::").filter(|(source, _)| source.ends_with(".rs"))
+            else {
+                continue;
+            };
+            // The form itself.
+            if code == "FILE.rs::NAME" {
+                continue;
+            }
+            *seen.entry(file).or_default() += 1;
+            let definition = format!("fn {name}(");
+            if !sources.get(source).is_some_and(|text| text.contains(&definition)) {
+                missing.push(format!("{file}:{line}: there is no test {code}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+    let few = ["docs/compatibility.md", "docs/kernel-defects.md"].map(|file| seen.get(file).copied());
+    assert!(few.iter().all(|count| *count > Some(10)), "{few:?}");
+}
+
 /// Fails if a test that the table of limits names (`socklnd: NAME`) does not exist.
 #[test]
 fn every_test_that_the_security_document_names_exists() {
