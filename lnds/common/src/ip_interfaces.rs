@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// Finds the interface with this name or address; for `None` the host's first interface that is up, not the loopback and has an IPv4
 /// address. [`Errno::NoDevice`] if there is no such interface, [`Errno::AddressNotAvailable`] if it has no address,
-/// [`Errno::NetworkDown`] if it is down.
+/// [`Errno::NetworkDown`] if it is down. All three may pass, but for an address that no interface can have.
 pub fn find(net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
     let (name, address) = match interface {
         None => first_interface()?,
@@ -50,10 +50,13 @@ fn local_address(address: IpAddr) -> Result<IpAddr, StartError> {
     // The kernel is more reliable than a comparison with the list: all of 127.0.0.0/8 is local, and so are routes of
     // type `local`.
     UdpSocket::bind((address, 0)).map(|_| address).map_err(|error| {
-        start_error!(
-            Errno::from(&error),
-            "address {address}: not usable ({error}); is it an address of this machine?"
-        )
+        let error_of = |errno| {
+            start_error!(errno, "address {address}: not usable ({error}); is it an address of this machine?")
+        };
+        match Errno::from(&error) {
+            Errno::AddressNotAvailable => error_of(Errno::AddressNotAvailable).that_may_pass(),
+            errno => error_of(errno),
+        }
     })
 }
 
@@ -66,7 +69,7 @@ fn named_interface(name: &str) -> Result<IpAddr, StartError> {
             Unusable::Down => Errno::NetworkDown,
             Unusable::NoAddress => Errno::AddressNotAvailable,
         };
-        start_error!(errno, "interface {name}: not usable ({unusable})")
+        start_error!(errno, "interface {name}: not usable ({unusable})").that_may_pass()
     })
 }
 
@@ -75,6 +78,7 @@ fn first_interface() -> Result<(String, IpAddr), StartError> {
     let first = first_usable(&host).map(|(name, address)| (name.to_owned(), IpAddr::V4(address)));
     first.ok_or_else(|| {
         start_error!(Errno::NoDevice, "no interface is up and has an IPv4 address; name one, as in tcp(eth0)")
+            .that_may_pass()
     })
 }
 
@@ -89,6 +93,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use lnet_wire::NetType;
+
+    #[test]
+    fn a_missing_interface_or_address_may_come_and_an_impossible_address_may_not() {
+        let tcp = NetId::new(NetType::TCP, 0);
+        for (interface, may_pass) in
+            [("no-such-if", true), ("192.0.2.1", true), ("0.0.0.0", false), ("224.0.0.1", false)]
+        {
+            assert_eq!(find(tcp, Some(interface)).unwrap_err().may_pass, may_pass, "{interface}");
+        }
+    }
 
     #[test]
     fn interfaces_are_found_by_name_and_by_address() {

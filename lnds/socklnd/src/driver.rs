@@ -388,5 +388,10 @@ fn cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) -> StartError
         }
         _ => "no peer can connect to this interface",
     };
-    start_error!(Errno::from(error), "{nid}: cannot listen on {address} ({error}); {remedy}")
+    let its = start_error!(Errno::from(error), "{nid}: cannot listen on {address} ({error}); {remedy}");
+    match error.kind() {
+        // The address was there when the interface was looked up.
+        io::ErrorKind::AddrNotAvailable => its.that_may_pass(),
+        _ => its,
+    }
 }

@@ -95,6 +95,16 @@ pub struct StartError {
     pub errno: Errno,
     /// The subject and the cause, as in a log line: `interface eth9: not usable (there is no such interface)`.
     pub text: String,
+    /// Whether the error may pass without a change of the configuration: the host lacks an interface, or its address, and may get it.
+    pub may_pass: bool,
+}
+
+impl StartError {
+    /// The same error, as one that may pass.
+    #[must_use]
+    pub fn that_may_pass(self) -> Self {
+        Self { may_pass: true, ..self }
+    }
 }
 
 impl From<StartError> for Errno {
@@ -108,7 +118,7 @@ impl From<StartError> for Errno {
 #[macro_export]
 macro_rules! start_error {
     ($errno:expr, $($text:tt)+) => {
-        $crate::lnd::StartError { errno: $errno, text: format!($($text)+) }
+        $crate::lnd::StartError { errno: $errno, text: format!($($text)+), may_pass: false }
     };
 }
 
