@@ -1,13 +1,14 @@
 //! The configuration that a node has at present.
 
 use crate::ops::global::Setting;
-use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp};
+use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, WaitingNi};
 use lnet_wire::{Errno, Nid};
 
 /// The present configuration of a node without its peers, of which there may be many; empty without a node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Present {
     pub(crate) nis: Vec<LocalNi>,
+    pub(crate) waiting: Vec<WaitingNi>,
     pub(crate) routes: Vec<Route>,
     pub(crate) buffers: Vec<CptBuffers>,
     pub(crate) numa_range: Option<u32>,
@@ -19,6 +20,8 @@ impl Present {
     pub(crate) fn of(backend: &dyn Backend) -> Result<Self, Errno> {
         Ok(Self {
             nis: unboxed(backend.list(Request::GetLocalNi)?),
+            // A node that does not know the request has none.
+            waiting: backend.ask(Request::GetWaitingNis).unwrap_or_default(),
             routes: backend.list(Request::GetRoute)?,
             buffers: backend.list(Request::GetBuffers)?,
             numa_range: Some(backend.ask(Request::GetNumaRange)?),

@@ -20,7 +20,7 @@ pub(super) struct Now {
 /// objects is removed, then interfaces are removed and added, then what refers to them is added. An interface that goes is
 /// removed after those that come, so that its net stays where there is another one.
 pub(super) fn difference(now: &Now, wanted: &Wanted) -> Vec<Change> {
-    let nets = nets::plan(&now.config.nis, wanted.nis.as_deref());
+    let nets = nets::plan(&now.config.nis, &now.config.waiting, wanted.nis.as_deref());
     let routes = routes::plan(now, wanted.routes.as_deref(), &nets.emptied);
     let peers = peers::plan(now, wanted.peers.as_deref(), &routes.gateways, &nets.emptied);
     let rules = rules::plan(&now.config.rules, wanted.rules.as_deref());

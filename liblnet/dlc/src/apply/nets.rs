@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use crate::ops::net::{Adjustment, adjustment, is_named};
-use crate::request::{AddLocalNi, DelLocalNi, LocalNi, Request};
+use crate::request::{AddLocalNi, DelLocalNi, LocalNi, Request, WaitingNi};
 use lnet_wire::NetId;
 
 /// The changes of interfaces.
@@ -14,13 +14,16 @@ pub(super) struct NetPlan {
 }
 
 /// Plans the changes. An interface whose other values cannot change while it exists is removed and added again.
-pub(super) fn plan(now: &[LocalNi], wanted: Option<&[AddLocalNi]>) -> NetPlan {
+///
+/// An interface that waits with the wanted values is left to wait; with others, it is added, which changes them.
+pub(super) fn plan(now: &[LocalNi], waiting: &[WaitingNi], wanted: Option<&[AddLocalNi]>) -> NetPlan {
     let Some(wanted) = wanted else { return NetPlan::default() };
     let (mut again, mut add, mut set) = (Vec::new(), Vec::new(), Vec::new());
     for asked in wanted {
         let what = named(asked.net, asked.interface.as_deref());
         let adding = || Change::add(what.clone(), Request::AddLocalNi(asked.clone()));
         match now.iter().find(|ni| is_named(ni, asked)).map(|ni| (ni, adjustment(asked, ni))) {
+            None if waiting.iter().any(|one| one.ni == *asked) => {}
             None => add.push(adding()),
             Some((ni, Err(_))) => {
                 again.push(ni);
@@ -35,8 +38,11 @@ pub(super) fn plan(now: &[LocalNi], wanted: Option<&[AddLocalNi]>) -> NetPlan {
     }
     let is_left = |ni: &&LocalNi| !ni.nid.is_loopback() && !wanted.iter().any(|asked| is_named(ni, asked));
     let gone = now.iter().filter(is_left).map(removal);
+    let unwanted = waiting.iter().filter(|one| !wanted.iter().any(|asked| is_same(&one.ni, asked)));
+    let no_longer_awaited = unwanted.filter_map(|one| removal_of_waiting(&one.ni));
     let emptied = emptied(now, &again);
-    let changes = again.into_iter().map(removal).chain(add).chain(gone).chain(set).collect();
+    let changes =
+        again.into_iter().map(removal).chain(add).chain(gone).chain(no_longer_awaited).chain(set).collect();
     NetPlan { changes, emptied }
 }
 
@@ -58,6 +64,43 @@ fn removal(ni: &LocalNi) -> Change {
     Change::remove(what, Request::DelLocalNi(DelLocalNi { net, interface }))
 }
 
+fn is_same(one: &AddLocalNi, other: &AddLocalNi) -> bool {
+    (one.net, &one.interface) == (other.net, &other.interface)
+}
+
+/// One without a name stays: without a name the whole net would be meant.
+fn removal_of_waiting(ni: &AddLocalNi) -> Option<Change> {
+    let interface = ni.interface.clone()?;
+    let what = named(ni.net, Some(&interface));
+    let request = DelLocalNi { net: ni.net, interface: Some(interface) };
+    Some(Change::remove(what, Request::DelLocalNi(request)))
+}
+
 fn named(net: NetId, interface: Option<&str>) -> String {
     format!("net {net} {}", interface.unwrap_or_default()).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{LndTunables, NiTunables};
+
+    #[test]
+    fn interfaces_that_wait_as_wanted_are_left_alone_and_others_are_changed_or_forgotten() {
+        let ni = |interface: &str, credits| AddLocalNi {
+            net: "tcp1".parse().unwrap(),
+            interface: Some(interface.to_owned()),
+            tunables: NiTunables { credits, ..NiTunables::default() },
+            lnd: LndTunables::default(),
+            cpts: None,
+        };
+        let waits = |interface| WaitingNi { ni: ni(interface, None), reason: String::new() };
+        let waiting = [waits("eth1"), waits("eth2"), waits("eth3")];
+        let wanted = [ni("eth1", None), ni("eth2", Some(8))];
+        let changes = plan(&[], &waiting, Some(&wanted)).changes;
+        let said: Vec<String> =
+            changes.iter().map(|change| format!("{} {}", change.verb.word(), change.what)).collect();
+        assert_eq!(said, ["add net tcp1 eth2", "remove net tcp1 eth3"]);
+        assert!(plan(&[], &waiting, None).changes.is_empty());
+    }
 }

@@ -28,7 +28,9 @@ pub(super) fn check(
         Ok(present) => present,
         Err(errno) => return (cannot_ask(errno, report), Value::map()),
     };
-    let nets = std::iter::once(NetId::LOOPBACK).chain(present.nis.iter().map(|ni| ni.nid.net())).collect();
+    let waiting = present.waiting.iter().map(|one| one.ni.net);
+    let nets = present.nis.iter().map(|ni| ni.nid.net()).chain(waiting);
+    let nets = std::iter::once(NetId::LOOPBACK).chain(nets).collect();
     let gateways = present.routes.iter().map(|route| route.gateway).collect();
     let mut changes = Changes {
         present,
@@ -159,6 +161,7 @@ impl Changes<'_> {
         let config = NetConfig { tunables, lnd, cpts, ..NetConfig::default() };
         let request = ops::net::request(net, interface.as_ref(), &config);
         let found = match self.backend {
+            _ if self.present.waiting.iter().any(|one| one.ni == request) => Ok(Some(Adjustment::Nothing)),
             Some(backend) => ops::net::rehearse(backend, &request),
             None => Ok(None),
         };

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 type Scene = (Request, Result<Reply, Errno>);
 
-/// Answers the scripted requests in their order and panics at any other.
+/// Answers the scripted requests in their order and panics at any other. No interface waits unless the script says so.
 pub(super) struct Fake(RefCell<VecDeque<(Request, Result<Reply, RequestError>)>>);
 
 impl Fake {
@@ -36,6 +36,10 @@ impl Fake {
 
 impl Backend for Fake {
     fn call(&self, request: Request) -> Result<Reply, RequestError> {
+        let is_next = self.0.borrow().front().is_some_and(|(expected, _)| *expected == request);
+        if request == Request::GetWaitingNis && !is_next {
+            return Ok(Reply::WaitingNis(Vec::new()));
+        }
         let scene = self.0.borrow_mut().pop_front();
         let (expected, reply) = scene.unwrap_or_else(|| panic!("nothing more was expected: {request:?}"));
         assert_eq!(request, expected);

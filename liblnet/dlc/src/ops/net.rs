@@ -3,6 +3,7 @@
 mod add;
 mod existing;
 mod show;
+mod waiting;
 
 pub use add::{add, add_rule};
 pub(crate) use add::{ensure, rehearse, request, rules_of};

@@ -45,6 +45,15 @@ pub struct AddLocalNi {
     pub cpts: Option<CptList>,
 }
 
+/// An interface of the start configuration that the host does not have yet, or not with an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingNi {
+    /// The interface as it was asked for.
+    pub ni: AddLocalNi,
+    /// The error of the last attempt to start it.
+    pub reason: String,
+}
+
 /// Deletes an interface of a net, or the whole net. [`lnet_wire::Errno::NotFound`] if there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelLocalNi {

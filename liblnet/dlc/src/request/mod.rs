@@ -23,7 +23,7 @@ pub use global::{SetBy, Setting, SettingState, Tunables};
 pub use history::StateChange;
 pub use local_ni::{
     AddLocalNi, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
-    SetConnsPerPeer, SetHealth, SetHealthKind,
+    SetConnsPerPeer, SetHealth, SetHealthKind, WaitingNi,
 };
 pub use peer::{
     AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Ping,
@@ -154,7 +154,7 @@ pub enum Request {
     GetPeerList,
     /// (112) Overwrite a peer's state word: for debugging.
     SetPeer(SetPeerState),
-    /// (95) Add an interface. [`Reply::Nid`].
+    /// (95) Add an interface. [`Reply::Nid`]; [`Reply::Done`] for one that waits: see [`Request::GetWaitingNis`].
     AddLocalNi(AddLocalNi),
     /// Check whether [`Request::AddLocalNi`] would succeed: [`Reply::Done`] or its error. No IOCTL has this.
     CheckLocalNi(AddLocalNi),
@@ -163,6 +163,8 @@ pub enum Request {
     /// (97, 101, 103) The `index`th interface, net by net, the loopback first; [`Errno::NotFound`] past the
     /// end. [`Reply::LocalNi`].
     GetLocalNi(u32),
+    /// The interfaces that are started when the host has them. No IOCTL has this. [`Reply::WaitingNis`].
+    GetWaitingNis,
     /// (98) Set the NUMA range.
     SetNumaRange(u32),
     /// (99) The NUMA range. [`Reply::Number`].
@@ -210,6 +212,7 @@ impl Request {
                 | Self::GetPeerNi(_)
                 | Self::GetPeerList
                 | Self::GetLocalNi(_)
+                | Self::GetWaitingNis
                 | Self::CheckLocalNi(_)
                 | Self::GetNumaRange
                 | Self::GetTunables
@@ -314,6 +317,8 @@ replies! {
     Discovered(Discovered),
     /// An interface of the node.
     LocalNi(Box<LocalNi>),
+    /// The interfaces that wait.
+    WaitingNis(Vec<WaitingNi>),
     /// A peer.
     Peer(Box<Peer>),
     /// A route.

@@ -1,6 +1,7 @@
 //! Output of the node's interfaces (dlc 2.3).
 
 use super::NET;
+use super::waiting::{self, WAITING};
 use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::error_text::{error_text, parse_net};
 use crate::ops::latency;
@@ -21,7 +22,9 @@ use lnet_wire::{Errno, NetId};
 /// | 4 | the effects of selection rules, delays |
 /// | 5 | send credits, bytes, heat, the state in a word, and the net's state and sums |
 ///
-/// `backup`: only what can be imported again.
+/// Interfaces that wait for the host follow in a block of their own, at all levels with the reason.
+///
+/// `backup`: only what can be imported again; the interfaces that wait are among the others.
 pub fn show(
     backend: &dyn Backend,
     net: Option<&str>,
@@ -40,6 +43,10 @@ pub fn show(
         Ok(items) => {
             if !items.is_empty() {
                 report.show(NET, items);
+            }
+            let waiting = if backup { Vec::new() } else { waiting::listed(backend, only.as_deref()) };
+            if !waiting.is_empty() {
+                report.show(WAITING, waiting::items(waiting, detail));
             }
             report.success(Operation::Show, NET, seq_no)
         }
@@ -62,20 +69,34 @@ fn nets(
         let net = ni.nid.net();
         only.is_none_or(|only| only.contains(&net)) && !(backup && net == NetId::LOOPBACK)
     });
+    let mut waiting = if backup { waiting::listed(backend, only) } else { Vec::new() };
     let of_net = |nis: &[Box<LocalNi>]| {
-        let net = nis.first().map(|ni| ni.nid.net().to_string()).unwrap_or_default();
+        let net = nis.first().map(|ni| ni.nid.net());
         let items = nis.iter().map(|ni| ni_to_value(backend, ni, detail, backup));
-        let mut shown =
-            Value::map().with("net type", net).with("local NI(s)", items.collect::<Result<Vec<_>, _>>()?);
+        let mut items = items.collect::<Result<Vec<_>, _>>()?;
+        items.extend(net.map(|net| waiting::backup_items(&mut waiting, net, detail)).unwrap_or_default());
+        let net = net.map(|net| net.to_string()).unwrap_or_default();
+        let mut shown = Value::map().with("net type", net).with("local NI(s)", items);
         if detail >= EXTRA_DETAIL && !backup {
             if let Some(state) = nis.first().and_then(|ni| ni.health.net_state) {
                 shown.push("net state", state.text());
             }
             shown.push("net statistics", counters::sums(nis.iter().map(|ni| (ni.stats, ni.bytes))));
         }
-        Ok(shown)
+        Ok::<_, Errno>(shown)
     };
-    nis.chunk_by(|one, next| one.nid.net() == next.nid.net()).map(of_net).collect()
+    let mut shown = nis
+        .chunk_by(|one, next| one.nid.net() == next.nid.net())
+        .map(of_net)
+        .collect::<Result<Vec<_>, _>>()?;
+    // The nets on which every interface waits.
+    while let Some(net) = waiting.first().map(|one| one.ni.net) {
+        let items = waiting::backup_items(&mut waiting, net, detail);
+        if !items.is_empty() {
+            shown.push(Value::map().with("net type", net.to_string()).with("local NI(s)", items));
+        }
+    }
+    Ok(shown)
 }
 
 fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -> Result<Value, Errno> {

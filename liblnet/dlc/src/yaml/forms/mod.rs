@@ -25,6 +25,7 @@ type Form = fn(&MapEntry, &mut Reader) -> Vec<Block>;
 /// that begins with a canonical one.
 const BLOCKS: &[(&str, &[&str], Form)] = &[
     ("net", &["nets", "networks"], net::net),
+    ("waiting interfaces", &[], net::waiting),
     ("ip2nets", &[], net::ip2nets),
     ("route", &["routes"], route::route),
     ("routing", &[], route::routing),
@@ -62,6 +63,7 @@ pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec
         reader.block = Some(match *name {
             "selection" => "udsp",
             "numa" => "global",
+            "waiting interfaces" => "net",
             name => name,
         });
         let blocks = form(entry, &mut reader);

@@ -36,6 +36,7 @@ const NI_OUTPUT: &[&str] = &[
     "ni state",
     "net state",
     "next ping in",
+    "reason",
 ];
 
 enum NetOrRule {
@@ -55,6 +56,28 @@ pub(super) fn net(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// The block `waiting interfaces` of an export, of the form of `net`. Interfaces without a name are passed over: no file has them.
+pub(super) fn waiting(entry: &MapEntry, reader: &mut Reader) -> Vec<Block> {
+    let mut entry = entry.clone();
+    if let NodeKind::Seq(nets) = &mut entry.value.kind {
+        nets.retain_mut(has_named_interfaces);
+    }
+    net(&entry, reader)
+}
+
+/// Removes the NIs without a name from a net. Returns whether it still says something.
+fn has_named_interfaces(net: &mut Node) -> bool {
+    let NodeKind::Map(entries) = &mut net.kind else { return true };
+    let Some(nis) = entries.iter_mut().find(|entry| entry.key == "local NI(s)") else { return true };
+    let NodeKind::Seq(nis) = &mut nis.value.kind else { return true };
+    let has_name = |ni: &Node| match &ni.kind {
+        NodeKind::Map(entries) => entries.iter().any(|entry| entry.key == "interfaces"),
+        _ => true,
+    };
+    nis.retain(has_name);
+    !nis.is_empty()
 }
 
 /// The block `ip2nets`.
