@@ -80,6 +80,8 @@ impl LogClass {
             Self::NiState
                 | Self::NiRecovered
                 | Self::NiHealth
+                | Self::NiWaiting
+                | Self::NiStarted
                 | Self::PeerUnreachable
                 | Self::PeerDegraded
                 | Self::PeerReachable
@@ -404,6 +406,20 @@ log_classes! {
         limit: Unlimited,
         meaning: "An interface could not be added to the node.",
         action: "Do what the line says, or compare the configuration with `ip address`. `Address already in use`: another node of this machine has the address.",
+    }
+    NiWaiting {
+        name: "ni_waiting",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "An interface of the configuration is not there when the node starts, is down or has no address. The node starts without it.",
+        action: "Nothing, if the interface comes later in the boot. `lnetctl net show` has what the node waits for; a name that is wrong goes with `lnetctl net del`.",
+    }
+    NiStarted {
+        name: "ni_started",
+        level: Info,
+        limit: PerSubject,
+        meaning: "An interface that was not there when the node started has come, and its NI is in use.",
+        action: "Nothing.",
     }
     NoNetwork {
         name: "no_network",

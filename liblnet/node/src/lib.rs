@@ -15,6 +15,7 @@ mod drivers;
 mod environment;
 mod links;
 mod named_socket;
+mod ni_starter;
 mod node;
 mod peer_description;
 mod ping;
@@ -25,6 +26,7 @@ mod start_config;
 mod sysfs;
 mod tunables;
 mod wait;
+mod waiting;
 
 pub use attach_server::{AttachConfig, AttachServer};
 pub use control_server::{ControlConfig, ControlServer, SharedBackend};
@@ -33,5 +35,5 @@ pub use environment::{CONFIGURATION, variable_prefixes, warn_of_unknown_variable
 pub use node::Node;
 pub use peer_description::describe_peer;
 pub use ping::PingRequest;
-pub use start_config::{Forwarding, StartConfig};
+pub use start_config::{Forwarding, InterfaceWait, StartConfig};
 pub use tunables::for_each as for_each_setting;

@@ -7,25 +7,27 @@ use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::core_threads::{self, CoreThread};
 use crate::cpt;
 use crate::drivers;
-use crate::links::{self, Links};
+use crate::links::Links;
+use crate::ni_starter::NiStarter;
 use crate::placement::SystemPlacement;
 use crate::running_drivers::RunningDrivers;
 use crate::start;
-use crate::start_config::StartConfig;
+use crate::start_config::{Forwarding, StartConfig};
 use crate::tunables::SettingStates;
+use crate::waiting::WaitingNis;
 use lnd_common::event_wait::Spin;
 use lnet_attach::record::ClaimedBits;
 use lnet_core::FatalReporter;
-use lnet_core::lnd::{DriverContext, Egress, InterfaceEvents, StartError};
+use lnet_core::lnd::{DriverContext, InterfaceEvents, StartError};
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
+use lnet_dlc::request::AddLocalNi;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{History, LogClass, write_line};
 use lnet_metrics::{MetricsConfig, MetricsListener, MetricsServer, NamedNode};
 use lnet_wire::{NetId, Nid, Pid};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -35,16 +37,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Node {
     core: Arc<Core>,
     clock: MonotonicClock,
-    pub(crate) drivers: RunningDrivers,
+    pub(crate) starter: Arc<NiStarter>,
     pub(crate) spin: Spin,
     name: NodeName,
     started_ns: u64,
     metrics: Option<MetricsConfig>,
-    sysfs: PathBuf,
     pub(crate) heat: HeatTable,
     pub(crate) setting_states: SettingStates,
     pub(crate) claims: Claims,
     pub(crate) history: Arc<History>,
+    pub(crate) waiting: Arc<WaitingNis>,
     threads: [CoreThread; 2],
     links: Links,
 }
@@ -75,35 +77,41 @@ impl Node {
         let context = DriverContext { events, clock: Arc::new(clock), random, history };
         let drivers = RunningDrivers::new(config.drivers.drivers(&context));
         let spin = Spin::new(config.wait_spin);
+        let starter = Arc::new(NiStarter { core: Arc::clone(&core), drivers, sysfs: config.sysfs.clone() });
+        let by_routes = (config.forwarding == Forwarding::ByRoutes).then_some(config.router_buffers);
+        let waiting =
+            Arc::new(WaitingNis::new(Arc::clone(&starter), config.interfaces_may_wait(), by_routes));
+        let links = Links::new(Arc::<WaitingNis>::clone(&waiting));
         let node = Arc::new(Self {
             core,
             clock,
-            drivers,
+            starter,
             spin,
             name: config.name.clone(),
             started_ns,
             metrics: config.metrics.clone(),
-            sysfs: config.sysfs.clone(),
             heat: HeatTable::new(clock.now()),
             setting_states: SettingStates::new(&config),
             claims: Claims::default(),
             history: Arc::clone(&config.history),
             threads: [discovery, monitor],
-            links: Links::new(),
+            waiting,
+            links,
         });
         node.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), drivers::LOOPBACK)?;
         node.while_importing(|| start::apply(&*node, &config))?;
         Ok(node)
     }
 
-    /// Runs `import`, in which a file is imported at the start: the settings that it changes count as set by a file.
+    /// Runs `import`, in which a file is imported at the start: the settings that it changes count as set by a file, and its interfaces
+    /// may wait (`LNET_WAIT_FOR_INTERFACES`).
     pub fn while_importing<T>(&self, import: impl FnOnce() -> T) -> T {
-        self.setting_states.while_importing(import)
+        self.waiting.while_starting(|| self.setting_states.while_importing(import))
     }
 
-    /// Logs a warning if the node has only the loopback, as that may not be intended.
+    /// Logs a warning if the node has only the loopback and waits for no interface, as that may not be intended.
     pub fn warn_if_only_loopback(&self) {
-        if self.core.nets().nis().all(|ni| ni.nid().is_loopback()) {
+        if self.waiting.list().is_empty() && self.core.nets().nis().all(|ni| ni.nid().is_loopback()) {
             write_line!(
                 LogClass::NoNetwork,
                 "this node has no network but the loopback; it reaches no other node, and none reaches it, until a \
@@ -145,7 +153,7 @@ impl Node {
     /// Adds an interface on `net`: by name, by address, or the machine's first. An error is logged;
     /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if the interface exists.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, StartError> {
-        let driver = self.drivers.for_net(net).map_err(logged)?;
+        let driver = self.starter.drivers.for_net(net).map_err(logged)?;
         let found = driver.find_interface(net, interface).map_err(logged)?;
         let config = NiConfig { interface: Some(found.name), ..driver.ni_tunables().into() };
         self.start_ni(found.nid, config, &mut Vec::new()).map_err(logged)
@@ -153,7 +161,7 @@ impl Node {
 
     /// Like [`Node::add_ni`], by NID: the address of the NID must be local.
     pub fn add_nid(&self, nid: Nid) -> Result<Nid, StartError> {
-        let driver = self.drivers.for_net(nid.net()).map_err(logged)?;
+        let driver = self.starter.drivers.for_net(nid.net()).map_err(logged)?;
         self.start_ni(nid, driver.ni_tunables().into(), &mut Vec::new()).map_err(logged)
     }
 
@@ -161,29 +169,25 @@ impl Node {
     pub(crate) fn start_ni(
         &self,
         nid: Nid,
-        mut config: NiConfig,
+        config: NiConfig,
         warnings: &mut Vec<String>,
     ) -> Result<Nid, StartError> {
-        let driver = self.drivers.for_net(nid.net())?;
-        let name = config.interface.as_deref();
-        config.ip_address = driver.ip_address(nid);
-        config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, config.ip_address, name);
-        config.device = config.ip_address.and_then(links::device_of);
-        self.core.admin().add_ni(nid, config, driver)?;
+        self.starter.start(nid, config, warnings)?;
         self.links.cover(&self.core, nid);
-        for text in self.ni_warnings(nid) {
-            write_line!(LogClass::SubnetShared, "{text}");
-            warnings.push(text);
-        }
+        self.waiting.release_routes();
         Ok(nid)
     }
 
-    /// The warnings about an interface of the node, as they are when it is added.
-    pub(crate) fn ni_warnings(&self, nid: Nid) -> Vec<String> {
-        match self.drivers.for_net(nid.net()).map(|driver| driver.egress()) {
-            Ok(Egress::Routes { own_link }) => links::misrouted_nis(&self.core, nid, own_link),
-            _ => Vec::new(),
+    /// Lets an interface wait that the host lacks, for the reason `error`, as far as [`WaitingNis::admits`] it. Gives the error back where
+    /// it cannot wait; where the machine tells nobody of its links and addresses none can.
+    pub(crate) fn wait_for(&self, ni: AddLocalNi, error: StartError) -> Result<(), StartError> {
+        if !error.may_pass || !self.waiting.admits(&ni) || !self.links.watch(&self.core) {
+            return Err(error);
         }
+        self.waiting.add(ni, &error.text);
+        // It may have come before the watch began.
+        self.waiting.retry().into_iter().for_each(|nid| self.links.cover(&self.core, nid));
+        Ok(())
     }
 
     /// Removes an interface: see [`lnet_core::Admin::remove_ni`].
@@ -227,7 +231,7 @@ impl Node {
         self.links.end();
         self.threads.iter().for_each(CoreThread::request_stop);
         self.core.admin().shutdown();
-        self.drivers.shutdown();
+        self.starter.drivers.shutdown();
         self.threads.iter().for_each(CoreThread::join);
     }
 

@@ -25,6 +25,18 @@ pub enum Forwarding {
     Disabled,
 }
 
+/// Whether the node starts although an interface of its configuration is not there yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InterfaceWait {
+    /// As the program has it that the node runs in: [`StartConfig::waits_by_default`].
+    #[default]
+    ByProgram,
+    /// The node starts, and the interface is started when it is there.
+    Enabled,
+    /// The start ends with an error.
+    Disabled,
+}
+
 /// The start configuration of a node. The nets, rules, routes and the file are all applied, in this order;
 /// [`StartConfig::from_env`] sets either the file or the others.
 #[derive(Clone, Debug)]
@@ -44,6 +56,11 @@ pub struct StartConfig {
     /// The numbers of tiny, small and large router buffers over all CPTs, if the node forwards from its start; 0: the default
     /// (RT-40).
     pub router_buffers: [u32; 3],
+    /// Whether the node starts although an interface is not there yet.
+    pub interface_wait: InterfaceWait,
+    /// Whether it does where nobody says: of use to a program that runs from the boot of a machine on, and not to one whose user waits for it,
+    /// who would learn nothing of a name that is wrong.
+    pub waits_by_default: bool,
     /// Whether the start waits until each gateway has responded or failed (RT-25).
     pub check_routers_before_use: bool,
     /// The path of a YAML file to import.
@@ -82,6 +99,8 @@ impl Default for StartConfig {
             routes: Vec::new(),
             forwarding: Forwarding::ByRoutes,
             router_buffers: [0; 3],
+            interface_wait: InterfaceWait::ByProgram,
+            waits_by_default: false,
             check_routers_before_use: false,
             config_file: None,
             metrics: None,
@@ -95,6 +114,17 @@ impl Default for StartConfig {
             history: Arc::new(History::new(SystemTime::now)),
             set_by_variables: Vec::new(),
             sysfs: "/sys".into(),
+        }
+    }
+}
+
+impl StartConfig {
+    /// Whether interfaces that are not there yet may wait.
+    pub(crate) const fn interfaces_may_wait(&self) -> bool {
+        match self.interface_wait {
+            InterfaceWait::ByProgram => self.waits_by_default,
+            InterfaceWait::Enabled => true,
+            InterfaceWait::Disabled => false,
         }
     }
 }

@@ -25,7 +25,7 @@ impl Node {
             found => found,
         };
         let wait = |queues: &[_]| {
-            event_wait::wait(queues, timeout, &self.spin, |limit| self.drivers.progress(limit))
+            event_wait::wait(queues, timeout, &self.spin, |limit| self.starter.drivers.progress(limit))
         };
         let found = match eqs {
             [] => return Err(Errno::NotFound),

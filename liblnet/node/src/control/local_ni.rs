@@ -1,29 +1,40 @@
 //! Requests about local NIs.
 
 use super::stats::{self, NextPing};
+use crate::ni_starter::find;
 use crate::node::{Node, logged};
 use lnet_core::MAX_HEALTH;
 use lnet_core::health::{Cause, NiState};
-use lnet_core::lnd::{Driver, FoundInterface, StartError};
-use lnet_core::{Core, Errno, Ni, NiConfig, start_error};
+use lnet_core::lnd::StartError;
+use lnet_core::{Core, Errno, Ni};
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::{
     self, AddLocalNi, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables,
     SetConnsPerPeer,
 };
-use lnet_dlc::{CptList, RequestError};
+use lnet_dlc::{CptList, Reply, RequestError};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
-/// Adds an interface; tunables that are not given are those of the node's start (cfg-020, cfg-025, cfg-035).
-pub(super) fn add(node: &Node, add: AddLocalNi, warnings: &mut Vec<String>) -> Result<Nid, RequestError> {
-    let added = configured(node, add).and_then(|(nid, config)| node.start_ni(nid, config, warnings));
-    added.map_err(|error| refused(logged(error)))
+/// Adds an interface; tunables that are not given are those of the node's start (cfg-020, cfg-025, cfg-035). Returns its NID, or
+/// nothing if the interface waits, as one of the start configuration may.
+pub(super) fn add(node: &Node, add: AddLocalNi, warnings: &mut Vec<String>) -> Result<Reply, RequestError> {
+    let configured = node.starter.configured(add.clone());
+    let error = match configured.and_then(|(nid, config)| node.start_ni(nid, config, warnings)) {
+        Ok(nid) => {
+            node.waiting.note_added(add.net, add.interface.as_deref());
+            return Ok(Reply::Nid(nid));
+        }
+        Err(error) => error,
+    };
+    let waits = node.wait_for(add, error);
+    waits.map(|()| Reply::Done).map_err(|error| refused(logged(error)))
 }
 
 /// The warnings about all interfaces, each once.
 pub(super) fn warnings(node: &Node) -> Vec<String> {
-    let mut all: Vec<String> = node.core().nets().nis().flat_map(|ni| node.ni_warnings(ni.nid())).collect();
+    let mut all: Vec<String> =
+        node.core().nets().nis().flat_map(|ni| node.starter.warnings_of(ni.nid())).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -31,7 +42,8 @@ pub(super) fn warnings(node: &Node) -> Vec<String> {
 
 /// Checks whether adding the interface would fail, as far as that shows before its driver is started.
 pub(super) fn check(node: &Node, add: AddLocalNi) -> Result<(), RequestError> {
-    let checked = configured(node, add).and_then(|(nid, config)| node.core().admin().check_ni(nid, config));
+    let checked =
+        node.starter.configured(add).and_then(|(nid, config)| node.core().admin().check_ni(nid, config));
     checked.map_err(refused)
 }
 
@@ -39,59 +51,27 @@ fn refused(error: StartError) -> RequestError {
     RequestError { errno: error.errno, text: Some(error.text) }
 }
 
-/// The NID and the configuration of a requested interface.
-fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), StartError> {
-    let driver = node.drivers.for_net(add.net)?;
-    if let Some(connections) = add.lnd.conns_per_peer {
-        conns_per_peer(connections.into())
-            .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
-    }
-    let found = find(driver, add.net, add.interface.as_deref())?;
-    let mut tunables = driver.ni_tunables();
-    let asked = add.tunables;
-    for (place, value) in [
-        (&mut tunables.peer_timeout, asked.peer_timeout),
-        (&mut tunables.peer_credits, asked.peer_credits),
-        (&mut tunables.peer_buffer_credits, asked.peer_buffer_credits),
-        (&mut tunables.credits, asked.credits),
-    ] {
-        *place = value.unwrap_or(*place);
-    }
-    tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
-    let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
-    let lnd_numbers = add.lnd.numbers.iter().collect();
-    let interface = Some(found.name);
-    Ok((found.nid, NiConfig { tunables, lnd_numbers, interface, cpts, ..NiConfig::default() }))
-}
-
-/// Finds an interface. One that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
-/// [`Errno::NetworkDown`] means that LNet is down.
-fn find(driver: &dyn Driver, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
-    driver.find_interface(net, interface).map_err(|error| match error.errno {
-        Errno::NetworkDown => StartError { errno: Errno::AddressNotAvailable, ..error },
-        _ => error,
-    })
-}
-
-/// Removes an interface, or a net. An interface is found by the name under which it was added, in whatever state, or
+/// Removes an interface, one that waits too, or a net. An interface is found by the name under which it was added, in whatever state, or
 /// else by its current address.
 pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), RequestError> {
     let nets = node.core().nets();
     let on_net = |net: NetId| nets.net(net).map_or(&[][..], |net| net.nis());
+    let has_waited = node.waiting.remove(del.net, del.interface.as_deref());
     let nids: Vec<Nid> = match &del.interface {
         None => on_net(del.net).iter().map(|ni| ni.nid()).collect(),
         Some(name) => {
             let recorded = on_net(del.net).iter().find(|ni| ni.config().interface.as_ref() == Some(name));
             vec![match recorded {
                 Some(ni) => ni.nid(),
+                None if has_waited => return Ok(()),
                 None => {
-                    let driver = node.drivers.for_net(del.net).map_err(refused)?;
+                    let driver = node.starter.drivers.for_net(del.net).map_err(refused)?;
                     find(driver, del.net, Some(name)).map_err(refused)?.nid
                 }
             }]
         }
     };
-    if nids.is_empty() {
+    if nids.is_empty() && !has_waited {
         return Err(Errno::NotFound.into());
     }
     Ok(nids.into_iter().try_for_each(|nid| node.remove_ni(nid))?)

@@ -76,11 +76,9 @@ impl Backend for Node {
                 Ok(Reply::Done)
             }
             Request::Explain(ask) => explain::explain(self, ask).map(Reply::Explanation),
-            Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
-            Request::DelRoute(which) => {
-                core.admin().delete_routes(which.net, which.gateway).map(|()| Reply::Done)
-            }
-            Request::GetRoute(index) => route::get(core, index).map(Reply::Route),
+            Request::AddRoute(route) => route::add(self, route).map(|()| Reply::Done),
+            Request::DelRoute(which) => route::delete(self, which).map(|()| Reply::Done),
+            Request::GetRoute(index) => route::get(self, index).map(Reply::Route),
             Request::ConfigRouter(on) => route::switch(core, on).map(|()| Reply::Done),
             Request::AddBuffers(counts) => route::set_buffers(core, counts).map(|()| Reply::Done),
             Request::GetBuffers(cpt) => route::buffers(core, cpt).map(Reply::Buffers),
@@ -101,10 +99,11 @@ impl Backend for Node {
                 Ok(Reply::Nids(peers.iter().map(|peer| peer.primary).collect()))
             }
             Request::SetPeer(set) => peer::set_state(core, set).map(|()| Reply::Done),
-            Request::AddLocalNi(add) => return local_ni::add(self, add, warnings).map(Reply::Nid),
+            Request::AddLocalNi(add) => return local_ni::add(self, add, warnings),
             Request::CheckLocalNi(add) => return local_ni::check(self, add).map(|()| Reply::Done),
             Request::DelLocalNi(del) => return local_ni::delete(self, &del).map(|()| Reply::Done),
             Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),
+            Request::GetWaitingNis => Ok(Reply::WaitingNis(self.waiting.list())),
             Request::SetNumaRange(range) => self.set(Setting::NumaRange, range.into()),
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
             Request::SetTunable(setting, value) => self.set(setting, value),

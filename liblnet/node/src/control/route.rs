@@ -1,28 +1,46 @@
 //! Requests about routes and forwarding.
 
+use crate::node::Node;
+use crate::waiting::route_of;
 use lnet_core::policy::{Action, Rule, Rules, Subject};
 use lnet_core::router::{BUFFER_SIZES, PoolState};
 use lnet_core::topology::Route;
 use lnet_core::{Core, Errno};
-use lnet_dlc::request::{self, AddRoute, BufferCounts, BufferPool, CptBuffers};
+use lnet_dlc::request::{self, AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute};
 use lnet_wire::nid_range::AddressRange;
 use lnet_wire::{Expression, NetId, Nid, Selector};
 use std::num::NonZeroUsize;
 
-pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
-    core.admin().add_route(Route {
-        net: add.net,
-        gateway: add.gateway,
-        hops: add.hops,
-        priority: add.priority,
-        health_sensitivity: add.health_sensitivity,
-    })
+/// Adds a route. One through a net whose interface waits, waits as well; a net whose interface waits counts as one that the node is on.
+pub(super) fn add(node: &Node, add: AddRoute) -> Result<(), Errno> {
+    if node.waiting.waits_for(add.net) {
+        return Err(Errno::Exists);
+    }
+    match node.core().admin().add_route(route_of(add)) {
+        Err(Errno::HostUnreachable) if node.waiting.waits_for(add.gateway.net()) => {
+            node.waiting.add_route(add)
+        }
+        result => result,
+    }
 }
 
-/// The report on the route with this number, and whether it may be used now.
-pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
+/// Deletes routes, those that wait as well.
+pub(super) fn delete(node: &Node, which: DelRoute) -> Result<(), Errno> {
+    let have_waited = node.waiting.delete_routes(which);
+    match node.core().admin().delete_routes(which.net, which.gateway) {
+        Err(Errno::NotFound) if have_waited => Ok(()),
+        result => result,
+    }
+}
+
+/// The report on the route with this number, and whether it may be used at present. Those that wait come last.
+pub(super) fn get(node: &Node, index: u32) -> Result<request::Route, Errno> {
+    let core = node.core();
     let routes = core.admin().routes();
-    let active = routes.active().get(index as usize).ok_or(Errno::NotFound)?;
+    let index = index as usize;
+    let Some(active) = routes.active().get(index) else {
+        return node.waiting.route(index - routes.active().len()).ok_or(Errno::NotFound);
+    };
     let route = active.route;
     Ok(request::Route {
         net: route.net,

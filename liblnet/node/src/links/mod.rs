@@ -19,6 +19,7 @@ use lnet_os::descriptor::new_eventfd;
 use lnet_os::thread::JoinHandle;
 use lnet_wire::Nid;
 use netlink::{NetlinkSocket, Wakeup};
+use std::fmt::Debug;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
@@ -26,13 +27,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use subnet::{Placed, misrouted};
 
+/// Somebody who is told, by the thread of the monitor, that links or addresses of the machine may have changed.
+pub(crate) trait LinkListener: Debug + Send + Sync {
+    /// Does what follows from it. The monitor compares the interfaces of the node after that.
+    fn links_changed(&self);
+}
+
 /// The link monitor of one node. Its thread, `lnet_links`, starts with the first interface that needs it, and ends
 /// with [`Links::end`], not when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Links {
     /// The process in which the thread runs: a child of `fork` does not have it.
     process: u32,
+    listener: Arc<dyn LinkListener>,
     state: Mutex<LinkState>,
+    /// Held while the thread is joined, so that every caller of [`Links::end`] waits; the thread itself may need the state until then.
+    joining: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -54,8 +64,9 @@ struct Watch {
 
 impl Links {
     /// A monitor without interfaces: its thread starts with [`Links::cover`].
-    pub(crate) fn new() -> Self {
-        Self { process: std::process::id(), state: Mutex::new(LinkState::Idle) }
+    pub(crate) fn new(listener: Arc<dyn LinkListener>) -> Self {
+        let process = std::process::id();
+        Self { process, listener, state: Mutex::new(LinkState::Idle), joining: Mutex::default() }
     }
 
     /// Monitors the interface `nid` of `core`, if it is on a net over IP; its current state is known when this
@@ -63,15 +74,16 @@ impl Links {
     pub(crate) fn cover(&self, core: &Arc<Core>, nid: Nid) {
         let nets = core.nets();
         let is_on_ip = nets.ni(nid).is_some_and(|ni| ni.config().ip_address.is_some());
-        if is_on_ip && self.is_watching(core) {
+        if is_on_ip && self.watch(core) {
             check(core, Some(nid));
         }
     }
 
-    fn is_watching(&self, core: &Arc<Core>) -> bool {
+    /// Starts the thread unless it runs. Returns whether it runs.
+    pub(crate) fn watch(&self, core: &Arc<Core>) -> bool {
         let state = &mut *self.state();
         if matches!(state, LinkState::Idle) {
-            *state = Watch::start(core).map_or_else(
+            *state = Watch::start(core, &self.listener).map_or_else(
                 |error| {
                     write_line!(
                         LogClass::LinksUnwatched,
@@ -91,8 +103,9 @@ impl Links {
         if std::process::id() != self.process {
             return;
         }
-        let state = &mut *self.state();
-        if let LinkState::Watching(Watch { end, handle }) = std::mem::replace(state, LinkState::Ended) {
+        let _joining = self.joining.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = std::mem::replace(&mut *self.state(), LinkState::Ended);
+        if let LinkState::Watching(Watch { end, handle }) = state {
             // Cannot fail: the counter is at 0.
             let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
             if handle.join().is_none() {
@@ -111,12 +124,12 @@ impl Links {
 
 impl Watch {
     /// Starts the thread. Subscribes before the links are listed for the first time, so that no change is missed.
-    fn start(core: &Arc<Core>) -> io::Result<Self> {
+    fn start(core: &Arc<Core>, listener: &Arc<dyn LinkListener>) -> io::Result<Self> {
         let netlink = NetlinkSocket::subscribe()?;
         let end = Arc::new(new_eventfd()?);
-        let (core, ended) = (Arc::clone(core), Arc::clone(&end));
+        let (core, listener, ended) = (Arc::clone(core), Arc::clone(listener), Arc::clone(&end));
         let thread = thread::Builder::new().name("lnet_links".to_owned());
-        let handle = lnet_os::thread::spawn(thread, move || run(&core, &netlink, &ended))?;
+        let handle = lnet_os::thread::spawn(thread, move || run(&core, &*listener, &netlink, &ended))?;
         Ok(Self { end, handle })
     }
 }
@@ -153,11 +166,14 @@ fn link_with(address: IpAddr, machine: &[LinkAddress]) -> Option<(String, Option
     Some((device, *prefix_len))
 }
 
-fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {
+fn run(core: &Core, listener: &dyn LinkListener, netlink: &NetlinkSocket, end: &OwnedFd) {
     let mut listed = true;
     loop {
         match netlink.wait(end, !listed) {
-            Ok(Wakeup::Changed) => listed = check(core, None),
+            Ok(Wakeup::Changed) => {
+                listener.links_changed();
+                listed = check(core, None);
+            }
             Ok(Wakeup::Shutdown) => return,
             Err(error) => {
                 write_line!(

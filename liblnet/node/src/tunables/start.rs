@@ -1,6 +1,6 @@
 //! The rows of the start configuration: settings that belong neither to the node's settings nor to the configuration of a driver.
 
-use crate::start_config::{Forwarding, StartConfig};
+use crate::start_config::{Forwarding, InterfaceWait, StartConfig};
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_log::{LogClass, write_line};
 use lnet_settings::{Access, InvalidValue, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
@@ -118,6 +118,22 @@ pub(super) const START: &[Row<StartConfig>] = &[
             ..Spec::LNET
         },
         access: field!(check_routers_before_use),
+    },
+    Row {
+        spec: Spec {
+            name: "wait_for_interfaces",
+            sentence: "enabled: the node starts although an interface of LNET_NETWORKS or of its file is not there, is down or has no \
+                       address, and the NI is started when it has; disabled: that ends the start, or with a file of lnetd leaves the \
+                       interface out; nothing: lnetd waits unless `lnetctl lnet configure` starts it, a program does not",
+            values: Values::Words(&["enabled", "disabled", ""]),
+            default: Some("nothing"),
+            variables: &[Variable::new("LNET_WAIT_FOR_INTERFACES")],
+            ..Spec::LNET
+        },
+        access: choice!(
+            interface_wait,
+            [InterfaceWait::Enabled, InterfaceWait::Disabled, InterfaceWait::ByProgram]
+        ),
     },
     Row {
         spec: Spec {

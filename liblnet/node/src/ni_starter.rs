@@ -1,0 +1,90 @@
+//! The start of interfaces: from a request to an NI that its driver has started.
+
+use crate::cpt;
+use crate::links;
+use crate::running_drivers::RunningDrivers;
+use lnet_core::lnd::{Driver, Egress, FoundInterface, StartError};
+use lnet_core::{Core, Errno, NiConfig, start_error};
+use lnet_dlc::ops::net::conns_per_peer;
+use lnet_dlc::request::AddLocalNi;
+use lnet_log::{LogClass, write_line};
+use lnet_wire::{NetId, Nid};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The parts of a node that the start of an interface needs. The thread of the link monitor has them, too.
+#[derive(Debug)]
+pub(crate) struct NiStarter {
+    pub(crate) core: Arc<Core>,
+    pub(crate) drivers: RunningDrivers,
+    pub(crate) sysfs: PathBuf,
+}
+
+impl NiStarter {
+    /// The NID and the configuration of a requested interface. Tunables that are not given are those of the node's start (cfg-020,
+    /// cfg-025, cfg-035).
+    pub(crate) fn configured(&self, add: AddLocalNi) -> Result<(Nid, NiConfig), StartError> {
+        let driver = self.drivers.for_net(add.net)?;
+        if let Some(connections) = add.lnd.conns_per_peer {
+            conns_per_peer(connections.into())
+                .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
+        }
+        let found = find(driver, add.net, add.interface.as_deref())?;
+        let mut tunables = driver.ni_tunables();
+        let asked = add.tunables;
+        for (place, value) in [
+            (&mut tunables.peer_timeout, asked.peer_timeout),
+            (&mut tunables.peer_credits, asked.peer_credits),
+            (&mut tunables.peer_buffer_credits, asked.peer_buffer_credits),
+            (&mut tunables.credits, asked.credits),
+        ] {
+            *place = value.unwrap_or(*place);
+        }
+        tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
+        let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
+        let lnd_numbers = add.lnd.numbers.iter().collect();
+        let interface = Some(found.name);
+        Ok((found.nid, NiConfig { tunables, lnd_numbers, interface, cpts, ..NiConfig::default() }))
+    }
+
+    /// Starts a resolved interface with this configuration. An error is not logged; warnings are, and are added to `warnings`.
+    pub(crate) fn start(
+        &self,
+        nid: Nid,
+        mut config: NiConfig,
+        warnings: &mut Vec<String>,
+    ) -> Result<Nid, StartError> {
+        let driver = self.drivers.for_net(nid.net())?;
+        let name = config.interface.as_deref();
+        config.ip_address = driver.ip_address(nid);
+        config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, config.ip_address, name);
+        config.device = config.ip_address.and_then(links::device_of);
+        self.core.admin().add_ni(nid, config, driver)?;
+        for text in self.warnings_of(nid) {
+            write_line!(LogClass::SubnetShared, "{text}");
+            warnings.push(text);
+        }
+        Ok(nid)
+    }
+
+    /// The warnings about an interface of the node, as they are when it is added.
+    pub(crate) fn warnings_of(&self, nid: Nid) -> Vec<String> {
+        match self.drivers.for_net(nid.net()).map(|driver| driver.egress()) {
+            Ok(Egress::Routes { own_link }) => links::misrouted_nis(&self.core, nid, own_link),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Finds an interface. One that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
+/// [`Errno::NetworkDown`] means that LNet is down.
+pub(crate) fn find(
+    driver: &dyn Driver,
+    net: NetId,
+    interface: Option<&str>,
+) -> Result<FoundInterface, StartError> {
+    driver.find_interface(net, interface).map_err(|error| match error.errno {
+        Errno::NetworkDown => StartError { errno: Errno::AddressNotAvailable, ..error },
+        _ => error,
+    })
+}
