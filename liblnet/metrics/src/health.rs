@@ -1,9 +1,10 @@
 //! The health of a node: whether it can do what it is there for.
 
-use lnet_dlc::request::{Backend, LocalNi, NiStatus, Peer, Request};
+use lnet_dlc::request::{Backend, LocalNi, NiStatus, Peer, Request, WaitingNi};
 use lnet_wire::{Errno, Nid, Reachability};
 
-/// The reasons for which a node is not healthy, one line each: interfaces that are not up, and expected peers that are not
+/// The reasons for which a node is not healthy, one line each: interfaces that are not up, or that the
+/// host does not have yet, and expected peers that are not
 /// reachable. Empty for a healthy node. Makes requests that only read.
 pub fn reasons(backend: &dyn Backend, expected: &[Nid]) -> Vec<String> {
     let nis: Vec<Box<LocalNi>> = match backend.list(Request::GetLocalNi) {
@@ -11,11 +12,13 @@ pub fn reasons(backend: &dyn Backend, expected: &[Nid]) -> Vec<String> {
         Err(errno) => return vec![format!("node: does not answer ({})", errno.text())],
     };
     let nis = nis.iter().filter_map(|ni| ni_reason(ni));
+    let waiting: Vec<WaitingNi> = backend.ask(Request::GetWaitingNis).unwrap_or_default();
+    let waiting = waiting.iter().map(waiting_reason);
     let peers = expected.iter().filter_map(|nid| {
         let peer = backend.ask::<Box<Peer>>(Request::GetPeerNi(*nid));
         peer_reason(*nid, peer.map(|peer| peer.reachability.map(|its| its.state)))
     });
-    nis.chain(peers).collect()
+    nis.chain(waiting).chain(peers).collect()
 }
 
 fn ni_reason(ni: &LocalNi) -> Option<String> {
@@ -25,6 +28,10 @@ fn ni_reason(ni: &LocalNi) -> Option<String> {
         (true, true) => Some(format!("interface {nid}: its driver reports a fatal error")),
         (false, _) => Some(format!("interface {nid}: down")),
     }
+}
+
+fn waiting_reason(waiting: &WaitingNi) -> String {
+    format!("net {}: waits for an interface ({})", waiting.ni.net, waiting.reason)
 }
 
 /// The reachability of an expected peer, or the error of the request for it.
@@ -42,7 +49,9 @@ fn peer_reason(nid: Nid, reachability: Result<Option<Reachability>, Errno>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lnet_dlc::request::{ElementStats, Heat, LndTunables, LocalHealth, MessageStats, NiTunables};
+    use lnet_dlc::request::{
+        AddLocalNi, ElementStats, Heat, LndTunables, LocalHealth, MessageStats, NiTunables,
+    };
     use lnet_dlc::{CptList, Reply};
 
     fn ni(status: NiStatus, fatal_error: bool) -> LocalNi {
@@ -73,10 +82,24 @@ mod tests {
                 let its = nis.get(index as usize).map(|(status, fatal)| ni(*status, *fatal));
                 its.map(|ni| Reply::LocalNi(Box::new(ni))).ok_or_else(|| Errno::NotFound.into())
             }
+            Request::GetWaitingNis => {
+                let reason = "interface eth1: not usable (it has no IPv4 address)".to_owned();
+                let ni = AddLocalNi {
+                    net: "tcp1".parse().unwrap(),
+                    interface: Some("eth1".to_owned()),
+                    tunables: NiTunables::default(),
+                    lnd: LndTunables::default(),
+                    cpts: None,
+                };
+                Ok(Reply::WaitingNis(vec![WaitingNi { ni, reason }]))
+            }
             _ => Err(Errno::NotSupported.into()),
         };
-        let expected =
-            ["interface 10.0.0.1@tcp: down", "interface 10.0.0.1@tcp: its driver reports a fatal error"];
+        let expected = [
+            "interface 10.0.0.1@tcp: down",
+            "interface 10.0.0.1@tcp: its driver reports a fatal error",
+            "net tcp1: waits for an interface (interface eth1: not usable (it has no IPv4 address))",
+        ];
         assert_eq!(reasons(&node, &[]), expected);
     }
 
