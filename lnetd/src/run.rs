@@ -204,6 +204,8 @@ fn start_node(
     let mut config = nets.start_config().map_err(StartFailure::Node)?;
     config.name = options.node.clone();
     config.history = Arc::clone(history);
+    // A boot goes on whatever the order in which its interfaces come. `lnetctl lnet configure` is somebody who waits for the result.
+    config.waits_by_default = !options.detach;
     let metrics = options.metrics(config.metrics.take()).map_err(StartFailure::MetricsOptions)?;
     let metrics = metrics.map(MetricsListener::bind).transpose().map_err(StartFailure::Metrics)?;
     let node = Node::start(Pid::LUSTRE, config).map_err(StartFailure::Node)?;

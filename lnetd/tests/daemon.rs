@@ -4,7 +4,7 @@
 mod place;
 
 use lnet_dlc::request::{
-    AddLocalNi, AttachedPrograms, LndTunables, LocalNi, NiTunables, NodeInfo, StateChange,
+    AddLocalNi, AttachedPrograms, LndTunables, LocalNi, NiTunables, NodeInfo, StateChange, WaitingNi,
 };
 use lnet_dlc::{Backend, Client, Reply, Request};
 use lnet_wire::Errno;
@@ -86,6 +86,32 @@ fn a_node_can_be_given_interfaces_while_it_runs() {
 }
 
 #[test]
+fn a_daemon_comes_up_without_an_interface_that_is_not_there_unless_it_may_not_wait() {
+    let place = Place::new();
+    let with = |wait: &'static str| {
+        place.start(&["--from-environment"], move |command| {
+            command.env("LNET_NETWORKS", "tcp7(127.0.91.3),tcp8(no-such-if)");
+            command.env("LNET_ACCEPT", "none").env("LNET_WAIT_FOR_INTERFACES", wait);
+        })
+    };
+    let (child, notify) = with("");
+    assert!(notify.contains("READY=1"), "{notify}");
+    let client = place.client(None);
+    let backend: &dyn Backend = &client;
+    let waiting: Vec<WaitingNi> = backend.ask(Request::GetWaitingNis).unwrap();
+    assert_eq!(nids(&client), ["0@lo", "127.0.91.3@tcp7"]);
+    assert_eq!(waiting[0].reason, "interface no-such-if: not usable (there is no such interface)");
+    signal(&child, Signal::TERM);
+    let log = String::from_utf8(ends(child).stderr).unwrap();
+    let about_it: Vec<&str> = log.lines().filter(|line| line.contains("no-such-if")).collect();
+    assert!(about_it.len() == 1 && about_it[0].contains("NI on tcp8: not started yet"), "{log}");
+
+    let (child, notify) = with("disabled");
+    assert!(notify.contains("ERRNO=19"), "{notify}");
+    assert!(!ends(child).status.success());
+}
+
+#[test]
 fn a_signal_ends_the_daemon_and_leaves_nothing_behind() {
     let place = Place::new();
     let pid_file = place.path().join("pid");
@@ -129,7 +155,8 @@ fn a_second_daemon_of_the_same_name_does_not_start() {
 fn a_failed_start_reports_the_cause() {
     let place = Place::new();
     let mut command = place.command(&[]);
-    let output = command.env("LNET_NETWORKS", "tcp(no_such_if0)").output().unwrap();
+    command.env("LNET_NETWORKS", "tcp(no_such_if0)").env("LNET_WAIT_FOR_INTERFACES", "disabled");
+    let output = command.output().unwrap();
     assert!(!output.status.success());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("no_such_if0"), "{text}");
@@ -249,6 +276,7 @@ net:
     let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
     let (child, notify) = place.start(&["--config", file.to_str().unwrap()], |command| {
         command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &port);
+        command.env("LNET_WAIT_FOR_INTERFACES", "disabled");
     });
     assert!(notify.contains("READY=1") && notify.contains("not all"), "{notify}");
     assert_eq!(nids(&place.client(None)), ["0@lo", "127.0.92.1@tcp3"]);
