@@ -152,8 +152,8 @@ impl WaitingNis {
             NextStep::Wait { reason, .. } => state.nis[at].reason.clone_from(reason),
         }
         drop(state);
-        if let NextStep::Wait { reason, is_logged: true } = next {
-            write_line!(LogClass::NiNotStarted, "{reason}");
+        if let NextStep::Wait { reason: error, is_logged: true } = next {
+            write_line!(LogClass::NiNotStarted, "{error}");
         }
         let nid = result.ok()?;
         core.log(
