@@ -168,6 +168,16 @@ int with_memory(int (*use)(void *memory, size_t length))
 	return rc;
 }
 
+/* Example: Says what is wrong when a call fails, and when an operation has failed. */
+int report(const char *call, int result, const struct lnet_event *event)
+{
+	if (result < 0)
+		fprintf(stderr, "%s: %s\n", call, LNetErrorText(call, result));
+	else if (event->status < 0)
+		fprintf(stderr, "%s\n", LNetErrorText(NULL, event->status));
+	return result < 0 ? result : event->status;
+}
+
 /* Example: Prints how far a node is, and by which of its own NIDs this node would send. */
 void print_distance(const char *name)
 {

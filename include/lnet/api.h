@@ -333,6 +333,16 @@ int LNetClaimBits(unsigned int portal, __u64 match_bits, __u64 ignore_bits);
  */
 int LNetReleaseBits(unsigned int portal, __u64 match_bits, __u64 ignore_bits);
 
+/* ---- errors ---- */
+
+/**
+ * The meaning of a result: of a call of the function with this name, or, if call is NULL, of the status of an event. Of liblnet only. The text
+ * names what is usually wrong; where there is nothing to say but the error, it is that of strerror.
+ *
+ * Returns a string that stays valid, without a full stop, never NULL. Allowed in an event handler, and while the network is down.
+ */
+const char *LNetErrorText(const char *call, int result);
+
 /* ---- configuration and inquiry ---- */
 
 /**

@@ -73,6 +73,7 @@ const WRITTEN: &[Export] = &[
     export("LNetClearLazyPortal", "lnet/api.h", "ps"),
     export("LNetClaimBits", "lnet/api.h", "m"),
     export("LNetReleaseBits", "lnet/api.h", "m"),
+    export("LNetErrorText", "lnet/api.h", ""),
     export("LNetCtl", "lnet/api.h", ""),
     export("lnet_counters_get", "lnet/lib-lnet.h", "s"),
     export("lnet_cpt_of_nid", "lnet/lib-lnet.h", "s"),

@@ -15,6 +15,7 @@
 //! | `data` | `LNetPut` `LNetGet` |
 //! | `portal` | `LNetSetLazyPortal` `LNetClearLazyPortal` |
 //! | `claim` | `LNetClaimBits` `LNetReleaseBits` |
+//! | `error_text` | `LNetErrorText` |
 //! | `ctl` | `LNetCtl` `l_ioctl` `register_ioc_dev` `lnet_counters_get` |
 //! | `cpt` | `cfs_cpt_*`, `lnet_cpt_*`: CPU partitions |
 //! | `nidstr` | `libcfs_*`: NIDs as strings |
@@ -35,6 +36,7 @@ pub mod cyaml;
 pub mod data;
 pub mod dlc;
 pub mod eq;
+pub mod error_text;
 pub mod expression;
 pub mod md;
 pub mod me;
