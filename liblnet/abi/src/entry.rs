@@ -6,6 +6,7 @@
 //! library: the caller gets `-EIO`, and from then on every entry point refuses with `-ENETDOWN`,
 //! because data that was being changed at that moment may be inconsistent.
 
+use crate::backend;
 use crate::types::{lnet_handle_eq, lnet_handle_md, lnet_handle_me};
 use lnet_core::Errno;
 use lnet_log::{LogClass, write_line};
@@ -25,6 +26,9 @@ pub(crate) fn entry<T: FromErrno + Debug>(name: &'static str, body: impl FnOnce(
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => {
             log::debug!(target: "lnet::api", "{name}: {result:?}");
+            if matches!(result, Err(Errno::NetworkDown)) && !backend::has_started() {
+                log_early_call(name);
+            }
             result.unwrap_or_else(T::from_errno)
         }
         Err(_) => {
@@ -36,6 +40,22 @@ pub(crate) fn entry<T: FromErrno + Debug>(name: &'static str, body: impl FnOnce(
             T::from_errno(Errno::Io)
         }
     }
+}
+
+/// Logs, once in a process, that a function was called before there was a network. `LNetNIInit` has lines of its own, and the
+/// configuration calls need no network of this process.
+#[cold]
+fn log_early_call(name: &'static str) {
+    static LOGGED: AtomicBool = AtomicBool::new(false);
+    if name == "LNetNIInit" || !name.starts_with("LNet") || LOGGED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    lnet_log::install("LNet", log::LevelFilter::Warn);
+    write_line!(
+        LogClass::NetworkDown,
+        "{name}: refused (ENETDOWN); the network of this process is down until LNetNIInit has succeeded"
+    );
+    lnet_log::close();
 }
 
 /// Runs a call that needs no network, such as a conversion of strings. It works after a panic elsewhere, and

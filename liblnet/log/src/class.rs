@@ -246,6 +246,13 @@ log_classes! {
         meaning: "The node was shut down while PUTs or GETs of its program had not left, and did not within two seconds. They may not have arrived.",
         action: "The program should wait for LNET_EVENT_SEND, or for LNET_EVENT_ACK, before LNetNIFini. If it did nothing wrong, the peer did not take them: see the lines before.",
     }
+    EventsLost {
+        name: "events_lost",
+        level: Error,
+        limit: Unlimited,
+        meaning: "An event queue of the program, without a handler, is full, and an event was overwritten before the program had read it. One line for each queue.",
+        action: "Mend the program: it reads the queue until an event of each memory descriptor has `unlinked` set (LNetEQGet, LNetEQWait, LNetEQPoll), and makes it for as many events as can come at a time (LNetEQAlloc).",
+    }
     MessageDropped {
         name: "message_dropped",
         level: Warn,
@@ -427,6 +434,13 @@ log_classes! {
         limit: Unlimited,
         meaning: "The node has no interface but the loopback and reaches no other node.",
         action: "Set LNET_NETWORKS, or add a net with `lnetctl net add`.",
+    }
+    NetworkDown {
+        name: "network_down",
+        level: Error,
+        limit: Unlimited,
+        meaning: "The program has called a function of the C API, and the process has never had a network: LNetNIInit has not been called, or has failed. One line for each process.",
+        action: "Mend the program: it calls LNetNIInit first, and goes on only if the result is not negative.",
     }
     SubnetShared {
         name: "subnet_shared",

@@ -26,6 +26,8 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once, PoisonError};
 static NODE: ArcSwapOption<Provider> = ArcSwapOption::const_empty();
 /// Whether this process is a child of `fork`: `NODE` is then a copy of the parent's node, without its threads.
 static INHERITED: AtomicBool = AtomicBool::new(false);
+/// Whether this process, or one that it is a child of, has had a node.
+static HAS_STARTED: AtomicBool = AtomicBool::new(false);
 /// Ensures that `INHERITED` is set in child processes.
 static WATCH_FORKS: Once = Once::new();
 /// Held while the node starts and ends.
@@ -89,7 +91,7 @@ pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
         return Err(Errno::Busy);
     }
     WATCH_FORKS.call_once(watch_forks);
-    NODE.store(Some(Arc::new(Provider::Own(Arc::clone(node)))));
+    set_node(Provider::Own(Arc::clone(node)));
     users.count = 1;
     Ok(Adopted(()))
 }
@@ -137,10 +139,20 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
                 Provider::Own(node)
             }
         };
-        NODE.store(Some(Arc::new(provider)));
+        set_node(provider);
     }
     users.count += 1;
     Ok(users.count - 1)
+}
+
+fn set_node(provider: Provider) {
+    NODE.store(Some(Arc::new(provider)));
+    HAS_STARTED.store(true, Ordering::Relaxed);
+}
+
+/// Whether the C API has had a node in this process, which may have ended.
+pub(crate) fn has_started() -> bool {
+    HAS_STARTED.load(Ordering::Relaxed)
 }
 
 /// Returns a reference; the last one ends the node. [`Errno::Busy`] from an event handler, as in [`acquire`].

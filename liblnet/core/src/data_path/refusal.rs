@@ -81,7 +81,7 @@ impl DataPath {
                 &"any node",
                 why,
                 "the target is LNET_NID_ANY",
-                "name one node",
+                "name one node; libcfs_str2nid returns LNET_NID_ANY for a text that is no NID",
             );
         };
         let write = |cause: &dyn Display, remedy| self.write_refusal(request, &target, why, cause, remedy);

@@ -2,6 +2,7 @@
 
 use super::{Event, enter_handler, in_handler};
 use crate::sync::{Condvar, Mutex, lock, thread};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::Errno;
 use std::fmt;
 
@@ -57,6 +58,8 @@ struct Ring {
     readers: Vec<thread::Thread>,
     /// The error for readers, once the queue cannot be read any more.
     ended: Option<Errno>,
+    /// Whether an event has been overwritten unread.
+    has_lost: bool,
 }
 
 impl EventQueue {
@@ -80,9 +83,13 @@ impl EventQueue {
     /// the handler may need.
     pub fn deliver(&self, event: &Event) {
         let Some(handler) = &self.handler else {
-            let ring = &mut *lock(&self.ring);
-            ring.push(event);
-            return ring.wake_readers();
+            let first_loss = {
+                let ring = &mut *lock(&self.ring);
+                ring.push(event);
+                ring.wake_readers();
+                ring.first_loss()
+            };
+            return first_loss.map_or((), log_loss);
         };
         let sequence = if self.keeps { lock(&self.ring).push(event) } else { event.sequence };
         {
@@ -184,7 +191,14 @@ impl Ring {
         let mut slots = Vec::new();
         slots.try_reserve_exact(len).map_err(|_| Errno::NoMemory)?;
         slots.resize(len, None);
-        Ok(Self { slots: slots.into(), next_write: 1, next_read: 1, readers: Vec::new(), ended: None })
+        Ok(Self {
+            slots: slots.into(),
+            next_write: 1,
+            next_read: 1,
+            readers: Vec::new(),
+            ended: None,
+            has_lost: false,
+        })
     }
 
     fn wake_readers(&self) {
@@ -199,6 +213,14 @@ impl Ring {
         self.slots[slot] = Some(Event { sequence, ..*event });
         self.next_write += 1;
         sequence
+    }
+
+    /// The number of events that the ring holds, if one has been overwritten unread, at the first call since.
+    fn first_loss(&mut self) -> Option<usize> {
+        let size = self.slots.len();
+        let is_first = self.next_write - self.next_read > size as u64 && !self.has_lost;
+        self.has_lost |= is_first;
+        is_first.then_some(size)
     }
 
     fn pop(&mut self) -> Option<Polled> {
@@ -216,6 +238,15 @@ impl Ring {
     fn slot(&self, sequence: u64) -> usize {
         (sequence % self.slots.len() as u64) as usize
     }
+}
+
+/// Logs that a queue without a handler loses events: once, as a program that never reads the queue gets no error.
+#[cold]
+fn log_loss(size: usize) {
+    write_line!(
+        LogClass::EventsLost,
+        "event queue of {size} events: full (its program reads it too late, or never); the oldest events are lost: read it sooner (LNetEQPoll), or give LNetEQAlloc a larger count"
+    );
 }
 
 impl fmt::Debug for EventQueue {
@@ -267,6 +298,18 @@ mod tests {
         let second = queue.get().unwrap().unwrap();
         assert_eq!((second.event.match_bits, second.lost), (5, false));
         assert_eq!(queue.get(), Ok(None));
+    }
+
+    #[test]
+    fn a_ring_tells_of_its_first_loss_once() {
+        let mut ring = Ring::new(2).unwrap();
+        let losses: Vec<_> = (1..=5)
+            .map(|bits| {
+                ring.push(&event(bits));
+                ring.first_loss()
+            })
+            .collect();
+        assert_eq!(losses, [None, None, Some(2), None, None]);
     }
 
     #[test]
