@@ -47,6 +47,7 @@ help:
 	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, real nodes whose rails come and go, and attached programs that are killed"
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
+	@echo "make wheel      the Python package with the library inside: $(CARGO_TARGET_DIR)/python/dist"
 	@echo "make docs       the site of the documents, with search and the manual pages: $(CARGO_TARGET_DIR)/book/html"
 	@echo "make lint       formats, lints, licences, drift of generated files"
 	@echo "make bench      criterion, LNet beside raw TCP, libfabric and UCX, and the grid of LNet selftest beside iperf3: docs/performance.md and its pictures"
@@ -151,6 +152,13 @@ test-o2ib:
 .PHONY: bench-o2ib
 bench-o2ib:
 	@scripts/test-o2ib speed
+
+# The Python package, with the library inside: target/python/dist.
+.PHONY: wheel
+wheel:
+	@scripts/setup wheel
+	@scripts/is-built $(BUILT) || $(MAKE) --no-print-directory build
+	@scripts/wheel $(RELEASE)/liblnet.so
 
 .PHONY: docs
 docs:
