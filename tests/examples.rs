@@ -1,4 +1,4 @@
-//! The README's program and the examples in C, built and run as by a reader who copies them: they do what the text says, with nodes of
+//! The README's program and the examples in C and C++, built and run as by a reader who copies them: they do what the text says, with nodes of
 //! their own and attached to daemons, and every failure gives a message and a status that is not 0.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -12,24 +12,26 @@ mod programs;
 use placement::{NodeOfProgram, Placement, Site};
 use rustix::process::{Pid, Signal, kill_process};
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader, Lines, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 #[test]
 fn the_program_in_the_readme_exchanges_a_message_and_reports_errors() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let (_, rest) = readme.split_once("```c\n").expect("the README has a program");
     let (program, _) = rest.split_once("```\n").unwrap();
-    let Some(examples) = Examples::build_or_skip("readme", &[("program", program)]) else { return };
+    let directory = directory_of("readme");
+    fs::write(directory.join("program.c"), program).unwrap();
+    let Some(examples) = Examples::build_or_skip("readme", &[directory.join("program.c")]) else { return };
     examples.are_honest("program");
 }
 
 #[test]
 fn ping_pong_exchanges_a_message_and_reports_errors() {
-    let program = source("ping_pong");
-    let Some(examples) = Examples::build_or_skip("ping_pong", &[("ping_pong", &program)]) else { return };
+    let Some(examples) = Examples::build_or_skip("ping_pong", &[example("ping_pong.c")]) else { return };
     examples.are_honest("ping_pong");
 }
 
@@ -37,9 +39,11 @@ fn ping_pong_exchanges_a_message_and_reports_errors() {
 fn demo_passes_all_its_checks_over_both_rails() {
     Pair {
         name: "demo",
+        sources: &["demo.c"],
         server: &["demo", "serve"],
         ready: "is ready",
-        ends_with_client: true,
+        end: End::ByItself,
+        last_line: "",
         placements: &Placement::ALL,
     }
     .check(|server, client| {
@@ -53,9 +57,11 @@ fn demo_passes_all_its_checks_over_both_rails() {
 fn failover_loses_no_message() {
     Pair {
         name: "failover",
+        sources: &["failover.c"],
         server: &["failover", "serve"],
         ready: "is ready",
-        ends_with_client: false,
+        end: End::OnTerm,
+        last_line: "",
         placements: &Placement::ALL,
     }
     .check(|server, _| vec![("failover", format!("send 0.5 {}", server[0]), "messages sent; failed: 0")]);
@@ -66,9 +72,11 @@ fn failover_loses_no_message() {
 fn a_key_value_service_keeps_what_its_clients_put() {
     Pair {
         name: "kv",
+        sources: &["kv_server.c", "kv_client.c"],
         server: &["kv_server"],
         ready: "is ready",
-        ends_with_client: false,
+        end: End::OnTerm,
+        last_line: "",
         placements: &Placement::ALL,
     }
     .check(|server, _| {
@@ -85,41 +93,190 @@ fn a_key_value_service_keeps_what_its_clients_put() {
 fn sharing_sends_a_text_from_one_program_to_the_other() {
     Pair {
         name: "sharing",
+        sources: &["sharing.c"],
         server: &["sharing", "serve"],
         ready: "serving",
-        ends_with_client: false,
+        end: End::Killed,
+        last_line: "",
         placements: &Placement::ALL,
     }
     .check(|server, _| vec![("sharing", format!("send {} hello", server[0]), "a program took \"hello\"")]);
 }
 
+/// Fails if one language's client does not understand the other's server.
+#[test]
+fn requests_get_responses_from_servers_and_clients_in_c_and_cpp() {
+    for server in ["request_response", "request_response_cpp"] {
+        Pair {
+            name: server,
+            sources: &["request_response.c", "request_response.cpp"],
+            server: &[server, "serve"],
+            ready: "is ready",
+            end: End::Killed,
+            last_line: "",
+            placements: &Placement::ALL,
+        }
+        .check(|server, _| {
+            let request = format!("ask {} hello", server[0]);
+            vec![("request_response", request.clone(), "HELLO"), ("request_response_cpp", request, "HELLO")]
+        });
+    }
+}
+
+#[test]
+fn get_file_copies_files_of_any_size() {
+    let directory = directory_of("get_file");
+    let (original, copy) = (directory.join("original"), directory.join("copy"));
+    let [original, copy] = [&original, &copy].map(|path| path.to_str().unwrap());
+    const MIB: u64 = 1 << 20;
+    // The last one has more than a window.
+    for (length, placements) in [
+        (0, &Placement::ALL[..]),
+        (1, &Placement::ALL[..1]),
+        (MIB, &Placement::ALL[..1]),
+        (21 * MIB + 17, &Placement::ALL[..]),
+        (257 * MIB + 1, &Placement::ALL[..1]),
+    ] {
+        let pattern: Vec<u8> = (0..length.min(5 * MIB)).map(|at| (at % 251) as u8).collect();
+        let mut file = fs::File::create(original).unwrap();
+        file.set_len(length).unwrap();
+        file.seek(SeekFrom::Start(length - pattern.len() as u64)).unwrap();
+        file.write_all(&pattern).unwrap();
+        Pair {
+            name: "get_file",
+            sources: &["get_file.c"],
+            server: &["get_file", "serve", original],
+            ready: "serves",
+            end: End::Killed,
+            last_line: "",
+            placements,
+        }
+        .check(|server, _| vec![("get_file", format!("fetch {} {copy}", server[0]), "fetched")]);
+        assert!(fs::read(original).unwrap() == fs::read(copy).unwrap(), "{length}");
+    }
+}
+
+#[test]
+fn two_queues_take_every_reading_until_the_command_to_stop() {
+    Pair {
+        name: "two_queues",
+        sources: &["two_queues.c"],
+        server: &["two_queues", "collect"],
+        ready: "is ready",
+        end: End::ByItself,
+        last_line: "1000 readings, sum 500500, gaps 0",
+        placements: &Placement::ALL,
+    }
+    .check(|server, _| {
+        vec![
+            ("two_queues", format!("send {} 1000", server[0]), "1000 acknowledged"),
+            ("two_queues", format!("stop {}", server[0]), "1 acknowledged"),
+        ]
+    });
+}
+
+/// Fails if clients that die, requests that are wrong, or more requests than slots end the server or keep its memory.
+#[test]
+fn robust_server_survives_its_clients_and_ends_cleanly() {
+    let files = ["robust_server.c", "request_response.c", "ping_pong.c"].map(example);
+    let Some(examples) = Examples::build_or_skip("robust_server", &files) else { return };
+    let (address, networks) = ("127.0.1.2@tcp", "tcp(127.0.1.2)");
+    let node = |at: usize| NodeOfProgram::Own(format!("client{at}"), format!("tcp(127.0.1.{})", 10 + at));
+    let ask = |at, text: &str| {
+        let mut client = examples.command("request_response", &node(at), &["ask", address, text]);
+        client.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let receives = |client: Child, response: &str, row: &str| {
+        let output = client.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{response}\n"), "{row}");
+    };
+    for is_attached in [false, true] {
+        let server_node = match is_attached {
+            false => NodeOfProgram::Own("server".to_owned(), networks.to_owned()),
+            true => NodeOfProgram::Of(examples.site.daemon("server", networks)),
+        };
+        let row = format!("{server_node:?}");
+        let mut server =
+            Server::start(examples.command("robust_server", &server_node, &[]), "is ready", &row);
+        let dying: Vec<Child> = (0..6).map(|at| ask(at, "hello")).collect();
+        let others: Vec<Child> = (6..16).map(|at| ask(at, "hello")).collect();
+        for mut client in dying {
+            client.kill().unwrap();
+            client.wait().unwrap();
+        }
+        for client in others {
+            receives(client, "HELLO", &row);
+        }
+        receives(ask(1, ""), "error: empty request", &row);
+        receives(ask(2, &"x".repeat(300)), "error: too long", &row);
+        let without_response = examples.command("ping_pong", &node(3), &[address]).output().unwrap();
+        assert!(without_response.status.success(), "{row}: {without_response:?}");
+        // A client that died starts again.
+        receives(ask(0, "again"), "AGAIN", &row);
+        let said = server.end(End::OnTerm, &row);
+        assert!(said.contains(", bad 3, ") && said.contains("all memory is back"), "{row}: {said}");
+    }
+}
+
+/// Fails if a beginner waits for ever, or is not told what failed.
+#[test]
+fn the_first_programs_report_a_peer_that_is_not_there() {
+    let files = ["request_response.c", "request_response.cpp", "get_file.c", "two_queues.c"].map(example);
+    let Some(examples) = Examples::build_or_skip("first_programs", &files) else { return };
+    let copy = examples.directory.join("copy").display().to_string();
+    for (program, arguments, said) in [
+        ("request_response", ["ask", "127.0.1.9@tcp", "hello"], "no response: "),
+        ("request_response_cpp", ["ask", "127.0.1.9@tcp", "hello"], "no response: "),
+        ("get_file", ["fetch", "127.0.1.9@tcp", &copy], "the GET: "),
+        ("two_queues", ["send", "127.0.1.9@tcp", "5"], "a PUT: "),
+        ("two_queues", ["send", "127.0.1.9@nonsense", "5"], "127.0.1.9@nonsense: Invalid argument"),
+    ] {
+        let node = NodeOfProgram::Own("alone".to_owned(), "tcp(127.0.1.1)".to_owned());
+        examples.fails(program, &node, &arguments, said, "own node");
+        examples.fails(
+            program,
+            &NodeOfProgram::Own("alone".to_owned(), String::new()),
+            &arguments,
+            "",
+            "no network",
+        );
+    }
+}
+
 const SERVER: [&str; 2] = ["127.0.1.2", "127.0.2.2"];
 const CLIENT: [&str; 2] = ["127.0.1.1", "127.0.2.1"];
 
-/// An example with a server and clients, which are built from the files of their names.
-struct Pair {
-    name: &'static str,
+/// An example with a server and clients.
+struct Pair<'a> {
+    name: &'a str,
+    /// The files in `examples/` of the programs.
+    sources: &'a [&'a str],
     /// The server, with its arguments.
-    server: &'static [&'static str],
+    server: &'a [&'a str],
     /// A part of the line with which the server is ready.
-    ready: &'static str,
-    /// Whether the server ends by itself, not by a signal.
-    ends_with_client: bool,
-    placements: &'static [Placement],
+    ready: &'a str,
+    end: End,
+    /// A part of what the server says at its end.
+    last_line: &'a str,
+    placements: &'a [Placement],
 }
 
-impl Pair {
+/// How a server ends.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    /// With its last client.
+    ByItself,
+    /// Without an error when it gets SIGTERM.
+    OnTerm,
+    /// By SIGTERM, which it does not handle.
+    Killed,
+}
+
+impl<'a> Pair<'a> {
     /// Runs the server and, one after the other, the clients that `clients` returns for the NIDs of both: each with its arguments and a part
     /// of its output.
-    fn check(
-        &self,
-        clients: impl Fn(&[String; 2], &[String; 2]) -> Vec<(&'static str, String, &'static str)>,
-    ) {
-        let sources: Vec<(&str, String)> = match self.name {
-            "kv" => ["kv_server", "kv_client"].map(|name| (name, source(name))).into(),
-            name => vec![(name, source(name))],
-        };
-        let sources: Vec<(&str, &str)> = sources.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    fn check(&self, clients: impl Fn(&[String; 2], &[String; 2]) -> Vec<(&'a str, String, &'a str)>) {
+        let sources: Vec<PathBuf> = self.sources.iter().map(|file| example(file)).collect();
         let Some(examples) = Examples::build_or_skip(self.name, &sources) else { return };
         for &placement in self.placements {
             let row = format!("{}, {placement:?}", self.name);
@@ -136,7 +293,8 @@ impl Pair {
                 let row = format!("{row}: {program} {arguments}: {}\n{out}{err}", output.status);
                 assert!(output.status.success() && out.contains(said), "{row}");
             }
-            server.end(self.ends_with_client, &row);
+            let said = server.end(self.end, &row);
+            assert!(said.contains(self.last_line), "{row}: {said}");
         }
     }
 }
@@ -155,15 +313,16 @@ impl Server {
         Self { child, lines }
     }
 
-    fn end(&mut self, by_itself: bool, row: &str) {
-        if !by_itself {
+    /// Ends the server; returns what it has said since it was ready.
+    fn end(&mut self, end: End, row: &str) -> String {
+        if end != End::ByItself {
             kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         }
         let said: Vec<String> = self.lines.by_ref().map(Result::unwrap).collect();
+        let said = said.join("\n");
         let status = self.child.wait().unwrap();
-        // `sharing` leaves SIGTERM at its default.
-        let is_ended = status.success() || row.starts_with("sharing");
-        assert!(is_ended, "{row}: the server: {status}\n{}", said.join("\n"));
+        assert!(status.success() || end == End::Killed, "{row}: the server: {status}\n{said}");
+        said
     }
 }
 
@@ -181,14 +340,15 @@ struct Examples {
 }
 
 impl Examples {
-    /// Builds the programs, each with its name and source.
-    fn build_or_skip(name: &str, programs: &[(&str, &str)]) -> Option<Self> {
-        if Command::new("gcc").arg("--version").output().is_err() {
-            test_support::skip("no gcc");
-            return None;
+    /// Builds the programs of these files, each under the file's name without `.c`, or with `_cpp` in place of `.cpp`.
+    fn build_or_skip(name: &str, files: &[PathBuf]) -> Option<Self> {
+        for compiler in ["gcc", "g++"] {
+            if Command::new(compiler).arg("--version").output().is_err() {
+                test_support::skip(&format!("no {compiler}"));
+                return None;
+            }
         }
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples").join(name);
-        fs::create_dir_all(&directory).unwrap();
+        let directory = directory_of(name);
         for library in ["liblnet.so", "libptlrpc.so"] {
             let built = env::current_exe().unwrap().with_file_name(library);
             for link in [library.to_owned(), format!("{library}.1")].map(|link| directory.join(link)) {
@@ -196,23 +356,11 @@ impl Examples {
                 std::os::unix::fs::symlink(&built, link).unwrap();
             }
         }
-        for (program, source) in programs {
-            let file = directory.join(format!("{program}.c"));
-            fs::write(&file, source).unwrap();
-            let built = Command::new("gcc")
-                .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"])
-                .args(["include", "examples"].map(|path| format!("-I{}", root().join(path).display())))
-                .arg(&file)
-                .arg("-o")
-                .arg(directory.join(program))
-                .arg("-L")
-                .arg(&directory)
-                .args(program.starts_with("kv").then_some("-lptlrpc"))
-                .arg("-llnet")
-                .arg(format!("-Wl,-rpath,{}", directory.display()))
-                .output()
-                .unwrap();
-            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        for file in files {
+            match file.extension().and_then(OsStr::to_str) {
+                Some("cpp") => compile("g++", "-std=c++17", file, &directory),
+                _ => compile("gcc", "-std=gnu11", file, &directory),
+            }
         }
         Some(Self { directory, site: Site::new() })
     }
@@ -277,8 +425,41 @@ impl Examples {
     }
 }
 
-fn source(example: &str) -> String {
-    fs::read_to_string(root().join(format!("examples/{example}.c"))).unwrap()
+/// Compiles a program in C or C++ to a directory that has the libraries.
+fn compile(compiler: &str, standard: &str, file: &Path, directory: &Path) {
+    let program = program_of(file);
+    let built = Command::new(compiler)
+        .args([standard, "-Wall", "-Wextra", "-Werror", "-pthread"])
+        .args(["include", "examples"].map(|path| format!("-I{}", root().join(path).display())))
+        .arg(file)
+        .arg("-o")
+        .arg(directory.join(&program))
+        .arg("-L")
+        .arg(directory)
+        .args(program.starts_with("kv").then_some("-lptlrpc"))
+        .arg("-llnet")
+        .arg(format!("-Wl,-rpath,{}", directory.display()))
+        .output()
+        .unwrap();
+    succeeded(&built, &program);
+}
+
+fn succeeded(output: &Output, what: &str) {
+    assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn directory_of(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples").join(name);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+fn example(file: &str) -> PathBuf {
+    root().join("examples").join(file)
+}
+
+fn program_of(file: &Path) -> String {
+    file.file_name().unwrap().to_str().unwrap().replace(".cpp", "_cpp").replace(".c", "")
 }
 
 fn root() -> &'static Path {
