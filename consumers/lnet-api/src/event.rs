@@ -1,25 +1,9 @@
 //! Events of descriptors.
 
-use crate::Errno;
-use crate::{ProcessId, md::MdContext, sys};
-use std::cell::Cell;
-
-/// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
-    /// A peer fetched data from the descriptor.
-    Get,
-    /// A peer put data into the descriptor.
-    Put,
-    /// The fetched data has arrived in the descriptor.
-    Reply,
-    /// The target of a PUT has the data.
-    Ack,
-    /// A PUT or GET was sent, or could not be.
-    Send,
-    /// A call unlinked the descriptor.
-    Unlink,
-}
+use crate::md::EventHandler;
+use crate::{Errno, EventKind, ProcessId, Region, sys};
+use liblnet::raw::MdOwner;
+use std::sync::Arc;
 
 /// An event of a descriptor.
 #[derive(Clone, Copy, Debug)]
@@ -48,50 +32,27 @@ pub struct Event {
     pub hdr_data: u64,
 }
 
-thread_local! {
-    static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
+/// The data that a descriptor owns until its last event.
+pub(crate) struct MdContext {
+    pub(crate) handler: Arc<dyn EventHandler>,
+    /// The memory, which LNet may access until the last event.
+    pub(crate) region: Option<Arc<Region>>,
 }
 
-/// Whether this thread is in an event handler, where LNet must not be called.
-pub(crate) fn in_handler() -> bool {
-    IN_HANDLER.get()
-}
-
-/// The event handler of the queue that all descriptors share.
-///
-/// # Safety
-/// `event` is one of LNet's, of a descriptor whose `user_ptr` is a [`MdContext`] that [`crate::Node`] made.
-pub(crate) unsafe extern "C" fn handle(event: *mut sys::lnet_event) {
-    // SAFETY: LNet lends it for as long as this runs.
-    let event = unsafe { &*event };
-    let context: *mut MdContext = event.md.user_ptr.cast();
-    let converted = Event::from_c(event);
-    IN_HANDLER.set(true);
-    if converted.unlinked {
-        // SAFETY: it is there until the last event, and the events of a descriptor come one after the other: nobody else is here.
-        drop(unsafe { (*context).region.take() });
+impl MdOwner for MdContext {
+    fn on_event(&mut self, event: &sys::lnet_event) {
+        let event = Event::from_c(event);
+        if event.unlinked {
+            self.region = None;
+        }
+        self.handler.on_event(&event);
     }
-    // SAFETY: the same.
-    unsafe { &*context }.handler.on_event(&converted);
-    if converted.unlinked {
-        // SAFETY: a box that `Node` gave away, and this is the last event.
-        drop(unsafe { Box::from_raw(context) });
-    }
-    IN_HANDLER.set(false);
 }
 
 impl Event {
     fn from_c(event: &sys::lnet_event) -> Self {
-        use sys::lnet_event_kind as Kind;
         Self {
-            kind: match event.r#type {
-                Kind::LNET_EVENT_GET => EventKind::Get,
-                Kind::LNET_EVENT_PUT => EventKind::Put,
-                Kind::LNET_EVENT_REPLY => EventKind::Reply,
-                Kind::LNET_EVENT_ACK => EventKind::Ack,
-                Kind::LNET_EVENT_SEND => EventKind::Send,
-                Kind::LNET_EVENT_UNLINK => EventKind::Unlink,
-            },
+            kind: EventKind::from_c(event.r#type),
             status: Errno::check(event.status).map(drop),
             unlinked: event.unlinked != 0,
             initiator: ProcessId::from_c(event.initiator),

@@ -1,11 +1,12 @@
-//! LNet for programs in Rust, through its C API alone: PtlRPC, LNet selftest and Motr's network layer call LNet only
-//! through this crate.
+//! LNet for PtlRPC, LNet selftest and Motr's network layer, which call LNet only through this crate: the base of the crate `liblnet`
+//! (the C functions, descriptors with owners) with what a crate of the workspace needs besides: shared memory of several owners, its types
+//! of NIDs and errors, the clock.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`clock`], [`sync`] | time, locks |
 //! | `node` | the node of this process: descriptors, messages, its knowledge of peers |
-//! | `md`, `event`, `live_mds` | descriptors and their events |
+//! | `md`, `event` | descriptors and their events |
 //! | `region` | memory that is shared with LNet |
 //! | [`sys`] | the C functions |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -13,13 +14,12 @@
 pub mod sync;
 
 mod event;
-mod live_mds;
 mod md;
 mod node;
 mod region;
-pub mod sys;
 
-pub use event::{Event, EventKind};
+pub use event::Event;
+pub use liblnet::{EventKind, sys};
 pub use lnet_os::{c_pointer, clock};
 pub use lnet_wire::{Errno, Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};

@@ -57,7 +57,7 @@ impl MdSpec {
     }
 
     /// Converts to C; the caller keeps the region alive. `None`: more memory than the C API can describe.
-    pub(crate) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut MdContext) -> Option<sys::lnet_md> {
+    pub(crate) fn to_c(&self) -> Option<sys::lnet_md> {
         let end = self.range.end.min(self.region.len());
         let start = self.range.start.min(end);
         let bits = [
@@ -75,17 +75,9 @@ impl MdSpec {
             threshold: self.threshold.map_or(sys::LNET_MD_THRESH_INF, i32::from),
             max_size: self.max_size.unwrap_or(0).try_into().ok()?,
             options: bits.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, bit)| all | bit),
-            user_ptr: user_ptr.cast(),
-            eq_handle: eq,
+            user_ptr: std::ptr::null_mut(),
+            eq_handle: sys::lnet_handle_eq { cookie: sys::COOKIE_NONE },
             bulk_handle: self.bulk_md.map_or(none, |md| md.0),
         })
     }
-}
-
-/// The data that a descriptor owns until its last event: its `user_ptr`.
-pub(crate) struct MdContext {
-    pub(crate) handler: Arc<dyn EventHandler>,
-    /// The memory, which LNet may access until the last event.
-    pub(crate) region: Option<Arc<Region>>,
-    pub(crate) _live: crate::live_mds::LiveMd,
 }

@@ -1,13 +1,12 @@
 //! The LNet node of this process: descriptors, messages, and its information about peers.
 
 use crate::Errno;
-use crate::event::{handle, in_handler};
-use crate::live_mds::LiveMds;
-use crate::md::{EventHandler, Md, MdContext, MdSpec};
+use crate::event::MdContext;
+use crate::md::{EventHandler, Md, MdSpec};
 use crate::{Counters, Nid, ProcessId, sys};
+use liblnet::raw::{Queue, in_handler};
 use std::convert::Infallible;
 use std::ffi::{c_long, c_uint};
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -50,10 +49,10 @@ pub struct Distance {
 /// A reference on LNet, which is up as long as there is one.
 #[derive(Debug)]
 pub struct Node {
-    eq: sys::lnet_handle_eq,
+    /// The queue of all descriptors. It is there until this node is dropped.
+    queue: Arc<Queue<MdContext>>,
     /// Whether a thread is in [`Node::progress`].
     in_progress: AtomicBool,
-    live_mds: Arc<LiveMds>,
     /// Sender that is dropped when this node has ended.
     end_signal: Option<Sender<Infallible>>,
 }
@@ -67,19 +66,14 @@ impl Node {
     /// Starts LNet like [`Node::start`]; `end_signal` is dropped when this node has ended, which may be on another thread.
     pub fn start_with_end_signal(end_signal: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
         Errno::check(sys::LNetNIInit(sys::LNET_PID_LUSTRE))?;
-        let mut eq = sys::lnet_handle_eq { cookie: sys::COOKIE_NONE };
         // The handler gets every event. The one that the queue stores ends a poll of `progress`.
-        // SAFETY: `handle` is there for ever, and every descriptor of this queue is made by `post`.
-        match Errno::check(unsafe { sys::LNetEQAlloc(1, Some(handle), &raw mut eq) }) {
-            Ok(_) => Ok(Arc::new(Self {
-                eq,
-                in_progress: AtomicBool::new(false),
-                live_mds: Arc::default(),
-                end_signal,
-            })),
+        match Queue::new(1) {
+            Ok(queue) => {
+                Ok(Arc::new(Self { queue: Arc::new(queue), in_progress: AtomicBool::new(false), end_signal }))
+            }
             Err(errno) => {
                 sys::LNetNIFini();
-                Err(errno)
+                Err(errno_of(errno))
             }
         }
     }
@@ -93,13 +87,9 @@ impl Node {
         if self.in_progress.swap(true, Ordering::Acquire) {
             return;
         }
-        let (mut eq, mut which) = (self.eq, 0);
-        let mut event = MaybeUninit::uninit();
         let mut idle_polls = 0;
         while idle_polls < MAX_IDLE_POLLS && !done() {
-            // SAFETY: one queue, of this node's; the event is written to memory for one, and not read.
-            let got = unsafe { sys::LNetEQPoll(&raw mut eq, 1, POLL_MS, event.as_mut_ptr(), &raw mut which) };
-            let has_event = got == 1 || Errno::check(got) == Err(Errno::Overflow);
+            let has_event = self.queue.poll(POLL_MS) == Ok(true);
             idle_polls += u32::from(!has_event);
         }
         self.in_progress.store(false, Ordering::Release);
@@ -146,26 +136,12 @@ impl Node {
         handler: Arc<dyn EventHandler>,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
     ) -> Result<Md, Errno> {
-        let context =
-            MdContext { handler, region: Some(Arc::clone(&spec.region)), _live: self.live_mds.add() };
-        let context = Box::into_raw(Box::new(context));
-        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
-        let made = match spec.to_c(self.eq, context) {
-            Some(md) => {
-                // SAFETY: the box of above, which nobody else has yet. The region is given away: the last event may come at once.
-                unsafe { (*context).region = Some(spec.region) };
-                Errno::check(make(md, &raw mut handle))
-            }
-            None => Err(Errno::Invalid),
-        };
-        match made {
-            Ok(_) => Ok(Md(handle)),
-            Err(errno) => {
-                // SAFETY: the box of above; there is no descriptor that uses it.
-                drop(unsafe { Box::from_raw(context) });
-                Err(errno)
-            }
-        }
+        let md = spec.to_c().ok_or(Errno::Invalid)?;
+        let owner = MdContext { handler, region: Some(spec.region) };
+        // SAFETY: `md` describes memory of the region, which the owner keeps until the last event. What else may access that meanwhile is
+        // up to those who hold the region (`Region`).
+        let made = unsafe { self.queue.post(owner, md, make) };
+        made.map(Md).map_err(errno_of)
     }
 
     /// Unlinks a descriptor. Its last event comes before this returns, or when its operations in progress have ended. Has no
@@ -271,6 +247,11 @@ impl Node {
     }
 }
 
+/// The errors of both crates are the numbers of C.
+const fn errno_of(errno: liblnet::Errno) -> Errno {
+    Errno::from_c(errno.to_c())
+}
+
 fn self_nid(from: Option<Nid>) -> Result<u64, Errno> {
     from.map_or(Some(sys::LNET_NID_ANY), Nid::to_u64).ok_or(Errno::Invalid)
 }
@@ -278,10 +259,9 @@ fn self_nid(from: Option<Nid>) -> Result<u64, Errno> {
 impl Drop for Node {
     /// Waits for the last events of all descriptors, which their owners have unlinked.
     fn drop(&mut self) {
-        let (eq, live_mds, end_signal) = (self.eq, Arc::clone(&self.live_mds), self.end_signal.take());
+        let (queue, end_signal) = (Arc::clone(&self.queue), self.end_signal.take());
         let end = move || {
-            live_mds.wait_until_none();
-            sys::LNetEQFree(eq);
+            queue.close();
             sys::LNetNIFini();
             drop(end_signal);
         };

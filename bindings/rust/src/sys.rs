@@ -1,9 +1,8 @@
-//! The C API, as far as it is used, by this crate and by the backend of Motr's network layer, which has its own
-//! descriptors.
+//! The C API, as far as it is used, by this crate and by crates that have descriptors of their own.
 #![allow(unreachable_pub, dead_code, non_camel_case_types, missing_docs)]
 
-/// The C types. The library of the C API defines them in this file, which is compiled into this crate too.
-#[path = "../../../liblnet/abi/src/types.rs"]
+/// The C types. This file is a link to that of the library, from which `lnet/types.h` is generated.
+#[path = "types.rs"]
 mod types;
 
 pub use types::{
@@ -11,7 +10,7 @@ pub use types::{
     lnet_ioctl_ping_data, lnet_md, lnet_nid_t, lnet_pid_t, lnet_process_id,
 };
 
-use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use types::{EnumAckReq, EnumInsPos, EnumUnlink, lnet_eq_handler_t};
 
 pub const LNET_RETAIN: EnumUnlink = 0;
@@ -33,6 +32,11 @@ pub const LNET_MD_IOVEC: c_uint = 1 << 6;
 pub const LNET_MD_MAX_SIZE: c_uint = 1 << 7;
 pub const LNET_MD_BULK_HANDLE: c_uint = 1 << 9;
 pub const LNET_MD_THRESH_INF: c_int = -1;
+
+/// Number of bytes of the text of a NID, with the terminator.
+pub const LNET_NIDSTR_SIZE: usize = 32;
+/// Number of bytes that one message carries at most.
+pub const LNET_MTU: usize = 1 << 20;
 
 pub const IOC_LIBCFS_DISCOVER: c_uint = 0xc008_654d;
 
@@ -96,6 +100,10 @@ unsafe extern "C" {
     pub safe fn LNetReleaseBits(portal: c_uint, match_bits: u64, ignore_bits: u64) -> c_int;
     pub safe fn lnet_counters_get(counters: &mut lnet_counters);
     pub fn LNetCtl(command: c_uint, argument: *mut c_void) -> c_int;
+    pub fn LNetMemAlloc(length: usize) -> *mut c_void;
+    pub fn LNetMemFree(memory: *mut c_void) -> c_int;
+    pub fn libcfs_str2nid(text: *const c_char) -> lnet_nid_t;
+    pub fn libcfs_nid2str_r(nid: lnet_nid_t, text: *mut c_char, size: usize) -> *mut c_char;
 }
 
 impl lnet_ioctl_ping_data {

@@ -1,0 +1,1 @@
+../../../liblnet/wire/src/errno.rs

@@ -1,0 +1,1 @@
+../../../liblnet/abi/src/types.rs
