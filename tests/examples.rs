@@ -1,4 +1,4 @@
-//! The README's program and the examples in C and C++, built and run as by a reader who copies them: they do what the text says, with nodes of
+//! The README's program and the examples in C, C++ and Rust, built and run as by a reader who copies them: they do what the text says, with nodes of
 //! their own and attached to daemons, and every failure gives a message and a status that is not 0.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -17,6 +17,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Lines, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::Once;
 
 #[test]
 fn the_program_in_the_readme_exchanges_a_message_and_reports_errors() {
@@ -173,6 +174,48 @@ fn two_queues_take_every_reading_until_the_command_to_stop() {
             ("two_queues", format!("stop {}", server[0]), "1 acknowledged"),
         ]
     });
+}
+
+/// Fails if the package of the crate `liblnet` lacks a file or does not build against an installed library, or if its programs and those in
+/// C do not understand each other.
+#[test]
+fn the_programs_in_rust_are_built_from_the_package_and_work_with_those_in_c() {
+    let directory = directory_of("rust");
+    let (original, copy) = (directory.join("original"), directory.join("copy"));
+    let [original, copy] = [&original, &copy].map(|path| path.to_str().unwrap());
+    fs::write(original, vec![7; (3 << 20) + 17]).unwrap();
+    for [server, client] in [["rs", "rs"], ["rs", "c"], ["c", "rs"]] {
+        let names = |example: &str| {
+            [server, client].map(|language| {
+                (format!("{example}.{language}"), program_of(Path::new(&format!("{example}.{language}"))))
+            })
+        };
+        let placements = if server == client { &Placement::ALL[..] } else { &Placement::ALL[..1] };
+        let run = |example: &str, server_words: &[&str], ready, end, last_line, clients: &[(&str, &str)]| {
+            let [(server_file, server), (client_file, client)] = names(example);
+            let words = [&[server.as_str()], server_words].concat();
+            let pair = Pair {
+                name: "rust",
+                sources: &[&server_file, &client_file],
+                server: &words,
+                ready,
+                end,
+                last_line,
+                placements,
+            };
+            pair.check(|server, _| {
+                let arguments = |words: &str| words.replace("NID", &server[0]);
+                clients.iter().map(|(words, said)| (client.as_str(), arguments(words), *said)).collect()
+            });
+        };
+        run("request_response", &["serve"], "is ready", End::Killed, "", &[("ask NID hello", "HELLO")]);
+        let fetch = format!("fetch NID {copy}");
+        run("get_file", &["serve", original], "serves", End::Killed, "", &[(&fetch, "fetched")]);
+        assert!(fs::read(original).unwrap() == fs::read(copy).unwrap(), "{server} to {client}");
+        let senders = [("send NID 1000", "1000 acknowledged"), ("stop NID", "1 acknowledged")];
+        let collected = "1000 readings, sum 500500, gaps 0";
+        run("two_queues", &["collect"], "is ready", End::ByItself, collected, &senders);
+    }
 }
 
 /// Fails if clients that die, requests that are wrong, or more requests than slots end the server or keep its memory.
@@ -340,7 +383,7 @@ struct Examples {
 }
 
 impl Examples {
-    /// Builds the programs of these files, each under the file's name without `.c`, or with `_cpp` in place of `.cpp`.
+    /// Builds the programs of these files, each under the file's name without `.c`, or with `_cpp` in place of `.cpp` and `_rs` of `.rs`.
     fn build_or_skip(name: &str, files: &[PathBuf]) -> Option<Self> {
         for compiler in ["gcc", "g++"] {
             if Command::new(compiler).arg("--version").output().is_err() {
@@ -358,6 +401,7 @@ impl Examples {
         }
         for file in files {
             match file.extension().and_then(OsStr::to_str) {
+                Some("rs") => programs_in_rust(&directory),
                 Some("cpp") => compile("g++", "-std=c++17", file, &directory),
                 _ => compile("gcc", "-std=gnu11", file, &directory),
             }
@@ -444,6 +488,39 @@ fn compile(compiler: &str, standard: &str, file: &Path, directory: &Path) {
     succeeded(&built, &program);
 }
 
+/// Builds the programs in Rust, once, as one who takes the crate `liblnet` from a registry: from its package, outside of the workspace,
+/// against the library in this directory, which `lnet.pc` names.
+fn programs_in_rust(libraries: &Path) {
+    static IS_BUILT: Once = Once::new();
+    IS_BUILT.call_once(|| {
+        let outside = tempfile::tempdir().unwrap();
+        let pc = fs::read_to_string(root().join("scripts/lnet.pc.in")).unwrap();
+        let pc = pc.replace("@LIBDIR@", libraries.to_str().unwrap()).replace("@LIBRARIES@", "-llnet");
+        fs::write(libraries.join("lnet.pc"), pc.replace("@VERSION@", env!("CARGO_PKG_VERSION"))).unwrap();
+        let cargo = |directory: &Path, arguments: &[&str]| {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo
+                .args(arguments)
+                .args(["--offline", "--quiet", "--target-dir"])
+                .arg(outside.path().join("target"));
+            cargo.current_dir(directory).env_remove("LIBLNET_OF_WORKSPACE");
+            cargo.env("PKG_CONFIG_PATH", libraries);
+            cargo.env("RUSTFLAGS", format!("-Clink-arg=-Wl,-rpath,{}", libraries.display()));
+            succeeded(&cargo.output().unwrap(), &arguments.join(" "));
+        };
+        cargo(root(), &["package", "--package", "liblnet", "--no-verify", "--allow-dirty"]);
+        let name = format!("liblnet-{}", env!("CARGO_PKG_VERSION"));
+        let package = outside.path().join(format!("target/package/{name}.crate"));
+        let unpacked = Command::new("tar").arg("-xf").arg(package).current_dir(outside.path()).output();
+        succeeded(&unpacked.unwrap(), "tar");
+        cargo(&outside.path().join(name), &["build", "--examples"]);
+        for program in ["get_file", "request_response", "two_queues"] {
+            let built = outside.path().join("target/debug/examples").join(program);
+            fs::copy(built, libraries.join(format!("{program}_rs"))).unwrap();
+        }
+    });
+}
+
 fn succeeded(output: &Output, what: &str) {
     assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
 }
@@ -459,7 +536,13 @@ fn example(file: &str) -> PathBuf {
 }
 
 fn program_of(file: &Path) -> String {
-    file.file_name().unwrap().to_str().unwrap().replace(".cpp", "_cpp").replace(".c", "")
+    file.file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .replace(".cpp", "_cpp")
+        .replace(".rs", "_rs")
+        .replace(".c", "")
 }
 
 fn root() -> &'static Path {
