@@ -25,7 +25,7 @@ type Form = fn(&MapEntry, &mut Reader) -> Vec<Block>;
 /// that begins with a canonical one.
 const BLOCKS: &[(&str, &[&str], Form)] = &[
     ("net", &["nets", "networks"], net::net),
-    ("waiting interfaces", &[], net::waiting),
+    (ONLY_EXPORTED, &[], net::waiting),
     ("ip2nets", &[], net::ip2nets),
     ("route", &["routes"], route::route),
     ("routing", &[], route::routing),
@@ -40,6 +40,9 @@ const BLOCKS: &[(&str, &[&str], Form)] = &[
     ("discover", &[], actions::discover),
 ];
 
+/// The block that an export has and nobody writes, so no error text names it.
+const ONLY_EXPORTED: &str = "waiting interfaces";
+
 /// The document that `entries` describe, and the problems of the file.
 pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec<Problem>) {
     let mut reader = Reader::new(purpose);
@@ -49,7 +52,7 @@ pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec
         let known =
             BLOCKS.iter().find(|(name, others, _)| *name == entry.key || others.contains(&&*entry.key));
         let Some((name, _, form)) = known else {
-            let names = || BLOCKS.iter().map(|(name, ..)| *name);
+            let names = || BLOCKS.iter().map(|(name, ..)| *name).filter(|name| *name != ONLY_EXPORTED);
             let remedy = match nearest(&entry.key, names()) {
                 none if none.is_empty() => format!("; there are {}", names().collect::<Vec<_>>().join(", ")),
                 nearest => nearest,
@@ -63,7 +66,7 @@ pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec
         reader.block = Some(match *name {
             "selection" => "udsp",
             "numa" => "global",
-            "waiting interfaces" => "net",
+            ONLY_EXPORTED => "net",
             name => name,
         });
         let blocks = form(entry, &mut reader);
