@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Other variables: LNET_RUNTIME_DIR, the directory of the control socket; LNET_STATUS_MODE, an octal mode:
 /// makes a second socket for whom it lets in to see, and not change, the configuration; LNET_ATTACH_MODE and LNET_ATTACH_GROUP,
 /// the mode (none: nobody may) and the group of the socket by which programs attach to the node; LNET_DEBUG, as
-/// --log-level; LNET_METRICS, LNET_METRICS_EXPECT and LNET_METRICS_LUSTRE_NAMES, as the options of these names; the tunables of drivers; and those of LNet selftest, which have the names of the kernel module's parameters:
+/// --log-level; LNET_LOG_FORMAT, the form of the log: text, json or journald; LNET_METRICS, LNET_METRICS_EXPECT and LNET_METRICS_LUSTRE_NAMES, as the options of these names; the tunables of drivers; and those of LNet selftest, which have the names of the kernel module's parameters:
 /// LNET_SELFTEST_SESSION_TIMEOUT and LNET_SELFTEST_RPC_TIMEOUT, in seconds, and LNET_SELFTEST_BRW_SRV_WORKITEMS and
 /// LNET_SELFTEST_PING_SRV_WORKITEMS.
 #[derive(Debug, Parser)]

@@ -210,6 +210,7 @@ fn a_log_line_has_the_time_unless_standard_error_is_the_journals() {
         let (mut log, stderr) = std::io::pipe().unwrap();
         let stream = rustix::fs::fstat(&stderr).unwrap();
         let mut command = place.command(&["--config", "/nowhere/lnet.conf"]);
+        command.env("LNET_LOG_FORMAT", "text");
         command.env("JOURNAL_STREAM", format!("{}:{}", stream.st_dev, stream.st_ino + inode));
         assert!(!command.stderr(stderr).status().unwrap().success());
         drop(command);
@@ -224,6 +225,26 @@ fn a_log_line_has_the_time_unless_standard_error_is_the_journals() {
             assert_eq!((line.starts_with("<3>"), has_time), (is_journal, !is_journal), "{line}");
         }
     }
+}
+
+/// Fails if a log collector cannot read every line by itself, or a form that does not exist goes unnoticed.
+#[test]
+fn a_log_of_json_has_an_object_on_each_line() {
+    let place = Place::new();
+    let log_of = |format: &str| {
+        let (child, _) = place.start(&["--loopback-only"], |command| {
+            command.env("LNET_LOG_FORMAT", format).env("LNET_NETWORK", "tcp");
+        });
+        signal(&child, Signal::TERM);
+        String::from_utf8(ends(child).stderr).unwrap()
+    };
+    let log = log_of("json");
+    let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let misspelt = lines.iter().find(|line| line["class"] == "config_ignored").unwrap();
+    assert_eq!((&misspelt["level"], &misspelt["subsystem"]), (&"warn".into(), &"LNet".into()));
+    assert!(misspelt["message"].as_str().unwrap().starts_with("LNET_NETWORK: "), "{log}");
+    assert!(lines.iter().all(|line| humantime::parse_rfc3339(line["time"].as_str().unwrap()).is_ok()));
+    assert!(log_of("xml").contains("LNET_LOG_FORMAT=xml: wanted is text, json or journald"));
 }
 
 /// Returns the installed sample with its entries active: one `#` of each line is removed.

@@ -705,7 +705,7 @@ log_classes! {
         name: "lines_lost",
         level: Warn,
         limit: Unlimited,
-        meaning: "Standard error took no lines for a while: nobody read it, its disk was full, or it was closed. Lines that were to stand here are lost; the node went on.",
+        meaning: "Standard error, or the journal, took no lines for a while: nobody read it, its disk was full, or it was closed. Lines that were to stand here are lost; the node went on.",
         action: "See who reads the standard error of the process, and whether the disk of its log is full.",
     }
     RequestBuffersFailed {

@@ -1,5 +1,5 @@
 //! Log of the libraries for the operator of a node: the classes of lines, the rate limit, and the logger that writes to
-//! standard error. Each shared library has a logger of its own.
+//! standard error or the journal. Each shared library has a logger of its own.
 //!
 //! A line of level `error`, `warn` or `info` belongs to a [`LogClass`], which fixes its level, its target
 //! (`lnet::ni_state`) and its description in `docs/logs.md`. A line is written like this:
@@ -29,6 +29,7 @@
 
 mod class;
 mod history;
+mod line;
 mod rate_limited_log;
 mod stderr;
 

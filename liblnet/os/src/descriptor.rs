@@ -62,6 +62,11 @@ pub fn bind_unix_datagram(path: &Path) -> io::Result<UnixDatagram> {
     above_standard(UnixDatagram::bind(path)?)
 }
 
+/// Makes a Unix datagram socket without a path, for sending.
+pub fn new_unix_datagram() -> io::Result<UnixDatagram> {
+    above_standard(UnixDatagram::unbound()?)
+}
+
 /// Makes a TCP socket that listens at an address.
 pub fn listen_tcp(address: SocketAddr) -> io::Result<TcpListener> {
     above_standard(TcpListener::bind(address)?)

@@ -1,4 +1,4 @@
-//! The queue of lines for standard error, as a state machine without I/O.
+//! The queue of lines for standard error or the journal, as a state machine without I/O.
 //!
 //! One thread writes. While it does, others add lines and never wait: if standard error takes no lines, or fails, further
 //! lines are lost, and their number stands in their place.
@@ -37,12 +37,10 @@ impl fmt::Display for Cause {
 /// An entry of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum QueuedLine {
-    Line(String),
+    /// The bytes of a line, in its form.
+    Line(Vec<u8>),
     /// A place where lines are lost.
-    Lost {
-        lines: u64,
-        cause: Cause,
-    },
+    Lost { lines: u64, cause: Cause },
 }
 
 impl QueuedLine {
@@ -84,7 +82,8 @@ struct WriteFailure {
 
 impl Backlog {
     /// Adds a line, or counts it as lost.
-    pub(super) fn add(&mut self, now: Duration, line: String) {
+    pub(super) fn add(&mut self, now: Duration, line: impl Into<Vec<u8>>) {
+        let line = line.into();
         match self.cause_of_loss(now, line.len()) {
             Some(cause) => self.lose(cause),
             None => {
@@ -164,7 +163,7 @@ mod tests {
     const FULL: Cause = Cause::Failed(Errno::NOSPC);
 
     fn line(text: &str) -> QueuedLine {
-        QueuedLine::Line(text.to_owned())
+        QueuedLine::Line(text.into())
     }
 
     fn at(milliseconds: u64) -> Duration {
@@ -261,10 +260,10 @@ mod tests {
             backlog.add(at(0), half.clone());
         }
         let entry = begin(&mut backlog, at(0));
-        assert_eq!(entry, QueuedLine::Line(half.clone()));
+        assert_eq!(entry, line(&half));
         backlog.written(at(0), entry.lines(), Ok(()));
         backlog.add(at(0), half.clone());
         let lost = QueuedLine::Lost { lines: 1, cause: Cause::Blocked };
-        assert_eq!(backlog.entries, [QueuedLine::Line(half.clone()), lost, QueuedLine::Line(half)]);
+        assert_eq!(backlog.entries, [line(&half), lost, line(&half)]);
     }
 }

@@ -1,25 +1,28 @@
-//! Writes records to standard error, if the program has no logger of its own.
+//! Writes records to standard error or to the journal, if the program has no logger of its own.
 //!
-//! `LNET_DEBUG` (off, error, warn, info, debug, trace) sets the level. Each line begins with the time, in UTC, to the
-//! millisecond (RFC 3339). Where standard error is the journal's (`JOURNAL_STREAM`), which has a time stamp of its own, a
-//! line begins with its priority instead, as journald reads it: `<3>`.
+//! `LNET_DEBUG` (off, error, warn, info, debug, trace) sets the level, `LNET_LOG_FORMAT` (text, json, journald) the form of the lines
+//! (`../line`). Where standard error is the journal's (`JOURNAL_STREAM`) and nothing else is said, lines go to the journal's socket, with
+//! fields.
 //!
-//! No line makes its caller wait: a thread of the logger writes them (`writer.rs`). Lines that standard error does not
-//! take are lost and counted (`backlog.rs`).
+//! No line makes its caller wait: a thread of the logger writes them (`writer.rs`). Lines that are not taken are lost and counted
+//! (`backlog.rs`).
 
 mod backlog;
+mod output;
 mod writer;
 
-use crate::LogClass;
+use crate::line::{FORMAT_VARIABLE, Format, Line, Wish, choose};
+use crate::{LogClass, write_line};
 use backlog::QueuedLine;
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use output::{JOURNAL_SOCKET, Output};
 use std::fmt::Arguments;
 use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 use writer::Writer;
 
-static LOGGER: OnceLock<Stderr> = OnceLock::new();
+static LOGGER: OnceLock<Logger> = OnceLock::new();
 
 /// Installs the logger, unless the program has installed one: lines begin with `name`, and `default` applies where
 /// `LNET_DEBUG` says nothing. Harmless when called again.
@@ -30,14 +33,33 @@ pub fn install(name: &'static str, default: LevelFilter) {
     extern "C" fn write_the_last_lines() {
         flush();
     }
-    let style = if is_journal() { Style::Journal } else { Style::Plain };
-    let logger = LOGGER.get_or_init(|| Stderr { name, style, writer: Writer::new(text_of) });
+    let wished = std::env::var(FORMAT_VARIABLE).unwrap_or_default();
+    let wish = Wish::parse(&wished);
+    let logger = LOGGER.get_or_init(|| Logger::new(name, wish));
     if log::set_logger(logger).is_ok() {
         let level = std::env::var("LNET_DEBUG").ok().and_then(|level| level.parse().ok());
         log::set_max_level(level.unwrap_or(default));
         log_panics();
+        warn_of_format(&wished, wish, logger.format);
         // Without this call only the last lines may be lost.
         let _ = lnet_os::exit::at_exit(write_the_last_lines);
+    }
+}
+
+/// Logs that the form of the lines is not the one that was asked for.
+fn warn_of_format(wished: &str, wish: Option<Wish>, format: Format) {
+    let wished = wished.trim();
+    if wish.is_none() && !wished.is_empty() {
+        write_line!(
+            LogClass::ConfigIgnored,
+            "LNET_LOG_FORMAT={wished}: wanted is text, json or journald; ignored"
+        );
+    }
+    if wish == Some(Wish::Journal) && format != Format::Journal {
+        write_line!(
+            LogClass::ConfigIgnored,
+            "LNET_LOG_FORMAT=journald: no journal receives at {JOURNAL_SOCKET}; lines of text are written"
+        );
     }
 }
 
@@ -58,10 +80,10 @@ pub fn close() {
     }
 }
 
-/// Writes a line at every level, without a time, before the calling thread ends the process; waits for it as [`flush`] does.
+/// Writes a line to standard error at every level, as it is, before the calling thread ends the process; waits for it as [`flush`] does.
 pub fn last_words(text: Arguments<'_>) {
-    static WRITER: Writer = Writer::new(text_of);
-    WRITER.write(format!("{text}\n"));
+    static WRITER: Writer = Writer::new(bytes_of, Output::Stderr);
+    WRITER.write(format!("{text}\n").into_bytes());
     WRITER.flush();
 }
 
@@ -88,20 +110,22 @@ fn is_journal() -> bool {
         .is_ok_and(|found| named == format!("{}:{}", found.st_dev, found.st_ino))
 }
 
-/// The beginning of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    Plain,
-    Journal,
+/// The name by which the journal knows the program: that of its file.
+fn program_name(otherwise: &str) -> String {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let name =
+        std::path::Path::new(&program).file_name().map(|name| name.to_string_lossy().replace('\n', " "));
+    name.unwrap_or_else(|| otherwise.to_owned())
 }
 
-struct Stderr {
+struct Logger {
     name: &'static str,
-    style: Style,
+    program: String,
+    format: Format,
     writer: Writer,
 }
 
-impl Log for Stderr {
+impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.level() <= log::max_level()
     }
@@ -110,7 +134,7 @@ impl Log for Stderr {
         if !self.enabled(record.metadata()) {
             return;
         }
-        self.writer.write(self.line(record.level(), *record.args()));
+        self.writer.write(self.line(record.level(), record.target(), *record.args()));
     }
 
     fn flush(&self) {
@@ -118,70 +142,44 @@ impl Log for Stderr {
     }
 }
 
-/// Returns the text that is written for an entry.
-fn text_of(entry: QueuedLine) -> String {
-    match entry {
-        QueuedLine::Line(line) => line,
-        QueuedLine::Lost { lines, cause } => LOGGER.get().map_or_else(String::new, |logger| {
-            logger.of_class(
+/// Returns the bytes that are written for an entry.
+fn bytes_of(entry: QueuedLine) -> Vec<u8> {
+    match (entry, LOGGER.get()) {
+        (QueuedLine::Line(line), _) => line,
+        (QueuedLine::Lost { .. }, None) => Vec::new(),
+        (QueuedLine::Lost { lines, cause }, Some(logger)) if logger.format == Format::Journal => logger
+            .of_class(
                 LogClass::LinesLost,
-                format_args!("standard error: {lines} lines lost here ({cause}); it takes lines again"),
-            )
-        }),
+                format_args!("journal: {lines} lines lost here ({cause}); it takes lines again"),
+            ),
+        (QueuedLine::Lost { lines, cause }, Some(logger)) => logger.of_class(
+            LogClass::LinesLost,
+            format_args!("standard error: {lines} lines lost here ({cause}); it takes lines again"),
+        ),
     }
 }
 
-impl Stderr {
+impl Logger {
+    fn new(name: &'static str, wish: Option<Wish>) -> Self {
+        let format = choose(wish, is_journal(), output::journal_answers);
+        let output = match format {
+            Format::Journal => Output::Journal(JOURNAL_SOCKET),
+            Format::Text | Format::TextForJournal | Format::Json => Output::Stderr,
+        };
+        Self { name, program: program_name(name), format, writer: Writer::new(bytes_of, output) }
+    }
+
     fn write(&self, class: LogClass, text: Arguments<'_>) {
         self.writer.write(self.of_class(class, text));
     }
 
-    fn of_class(&self, class: LogClass, text: Arguments<'_>) -> String {
-        self.line(class.level(), text)
+    fn of_class(&self, class: LogClass, text: Arguments<'_>) -> Vec<u8> {
+        self.line(class.level(), class.target(), text)
     }
 
-    fn line(&self, level: Level, text: Arguments<'_>) -> String {
-        format!("{}{text}\n", self.prefix(level))
-    }
-
-    fn prefix(&self, level: Level) -> String {
-        match self.style {
-            Style::Plain => plain_prefix(self.name, level, SystemTime::now()),
-            Style::Journal => journal_prefix(level).to_owned(),
-        }
-    }
-}
-
-fn plain_prefix(name: &str, level: Level, now: SystemTime) -> String {
-    let level = match level {
-        Level::Error => "Error: ",
-        Level::Warn => ": warning: ",
-        Level::Info => ": ",
-        Level::Debug => ": debug: ",
-        Level::Trace => ": trace: ",
-    };
-    format!("{} {name}{level}", humantime::format_rfc3339_millis(now))
-}
-
-/// syslog's numbers; the journal shows who writes, and when.
-fn journal_prefix(level: Level) -> &'static str {
-    match level {
-        Level::Error => "<3>",
-        Level::Warn => "<4>",
-        Level::Info => "<6>",
-        Level::Debug | Level::Trace => "<7>",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn a_line_begins_with_the_time_in_utc_and_who_says_how_urgently() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_042);
-        assert_eq!(plain_prefix("LNet", Level::Error, now), "2023-11-14T22:13:20.042Z LNetError: ");
-        assert_eq!(plain_prefix("PtlRPC", Level::Warn, now), "2023-11-14T22:13:20.042Z PtlRPC: warning: ");
+    fn line(&self, level: Level, target: &str, text: Arguments<'_>) -> Vec<u8> {
+        let message = text.to_string();
+        let line = Line { subsystem: self.name, level, target, message: &message };
+        line.bytes(self.format, &self.program, SystemTime::now())
     }
 }

@@ -1,30 +1,28 @@
-//! The thread that writes to standard error.
+//! The thread that writes to standard error, or to the journal.
 //!
 //! Only a separate thread may wait for standard error. The system does not tell beforehand whether a write waits: not
 //! for terminals and files, and for pipes only if no other process writes to them. O_NONBLOCK would apply to all processes
 //! that share the terminal or the pipe, and would break the program's output.
 
 use super::backlog::{Backlog, Cause, Next, QueuedLine, WRITE_TIMEOUT};
+use super::output::Output;
 use arc_swap::ArcSwapOption;
 use lnet_os::thread::JoinHandle;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::stdio::stderr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
+use std::os::unix::net::UnixDatagram;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-/// Time between two tries on a standard error that another process has set non-blocking.
-const NON_BLOCKING_INTERVAL: Duration = Duration::from_millis(10);
 /// Interval at which a thread that ends the process tries a lock that it may hold itself.
 const LOCK_INTERVAL: Duration = Duration::from_millis(1);
 /// Stack size of the thread in bytes.
 const STACK: usize = 128 * 1024;
 
-/// Writes lines to standard error, whichever file that is at the time.
+/// Writes lines to standard error, or to the journal.
 pub(super) struct Writer {
-    /// Makes the text of an entry.
-    text_of: fn(QueuedLine) -> String,
+    /// Makes the bytes of an entry.
+    bytes_of: fn(QueuedLine) -> Vec<u8>,
+    output: Output,
     /// State shared with the writing thread. A child of `fork` makes another: it has no threads, and a lock may be held
     /// for ever.
     shared: ArcSwapOption<Shared>,
@@ -36,8 +34,11 @@ struct Shared {
     state: Mutex<WriterState>,
     /// Signalled when there are entries to be written, or the thread is to end.
     more: Condvar,
-    /// Makes the text of an entry.
-    text_of: fn(QueuedLine) -> String,
+    /// Makes the bytes of an entry.
+    bytes_of: fn(QueuedLine) -> Vec<u8>,
+    output: Output,
+    /// The socket to the journal.
+    socket: OnceLock<UnixDatagram>,
 }
 
 #[derive(Default)]
@@ -49,13 +50,13 @@ struct WriterState {
 }
 
 impl Writer {
-    /// Makes a writer, whose thread begins with the first line. `text_of` makes the text of an entry.
-    pub(super) const fn new(text_of: fn(QueuedLine) -> String) -> Self {
-        Self { text_of, shared: ArcSwapOption::const_empty() }
+    /// Makes a writer, whose thread begins with the first line. `bytes_of` makes the bytes of an entry.
+    pub(super) const fn new(bytes_of: fn(QueuedLine) -> Vec<u8>, output: Output) -> Self {
+        Self { bytes_of, output, shared: ArcSwapOption::const_empty() }
     }
 
-    /// Queues a line, which is lost if standard error takes none. Never waits.
-    pub(super) fn write(&self, line: String) {
+    /// Queues a line, which is lost if none are taken. Never waits.
+    pub(super) fn write(&self, line: Vec<u8>) {
         let shared = self.shared();
         let mut state = lock(&shared.state);
         shared.start(&mut state);
@@ -104,7 +105,9 @@ impl Writer {
             epoch: Instant::now(),
             state: Mutex::default(),
             more: Condvar::new(),
-            text_of: self.text_of,
+            bytes_of: self.bytes_of,
+            output: self.output,
+            socket: OnceLock::new(),
         });
         self.shared.compare_and_swap(&*found, Some(Arc::clone(&new)));
         // Another thread may have created it first.
@@ -157,7 +160,7 @@ impl Shared {
                 Next::Write(entry) => {
                     drop(state);
                     let lines = entry.lines();
-                    let result = write_all(&self.bytes_of(entry, torn));
+                    let result = self.output.write(&self.socket, &self.bytes_of(entry, torn));
                     torn = result.is_err_and(|failed| failed.written > 0);
                     state = lock(&self.state);
                     state.backlog.written(
@@ -172,16 +175,22 @@ impl Shared {
 
     /// Returns the bytes of an entry, on a new line if only a part of the last one was written (`torn`).
     fn bytes_of(&self, entry: QueuedLine, torn: bool) -> Vec<u8> {
-        let text = (self.text_of)(entry);
-        if torn { format!("\n{text}").into_bytes() } else { text.into_bytes() }
+        let mut bytes = (self.bytes_of)(entry);
+        if torn {
+            bytes.insert(0, b'\n');
+        }
+        bytes
     }
 
-    /// Writes the entries that standard error takes at once, on the calling thread.
+    /// Writes the entries that are taken at once, on the calling thread.
     fn write_what_is_taken(&self, backlog: &mut Backlog) {
         while let Next::Write(entry) = backlog.next(self.now()) {
             let lines = entry.lines();
-            let result = match takes_a_line() {
-                true => write_all(&self.bytes_of(entry, false)).map_err(|failed| Cause::Failed(failed.errno)),
+            let result = match self.output.takes_a_line() {
+                true => self
+                    .output
+                    .write(&self.socket, &self.bytes_of(entry, false))
+                    .map_err(|failed| Cause::Failed(failed.errno)),
                 false => Err(Cause::Blocked),
             };
             backlog.written(self.now(), lines, result);
@@ -206,33 +215,36 @@ fn lock(state: &Mutex<WriterState>) -> MutexGuard<'_, WriterState> {
     state.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
-/// A write that failed.
-#[derive(Clone, Copy)]
-struct Failed {
-    errno: Errno,
-    written: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_os::descriptor::bind_unix_datagram;
 
-/// Writes bytes to standard error; in one call where it takes them, as several processes may share it.
-fn write_all(bytes: &[u8]) -> Result<(), Failed> {
-    let mut written = 0;
-    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-        match rustix::io::write(stderr(), rest) {
-            Ok(0) => return Err(Failed { errno: Errno::IO, written }),
-            Ok(more) => written += more,
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => thread::sleep(NON_BLOCKING_INTERVAL),
-            Err(errno) => return Err(Failed { errno, written }),
+    fn bytes_of(entry: QueuedLine) -> Vec<u8> {
+        match entry {
+            QueuedLine::Line(bytes) => bytes,
+            QueuedLine::Lost { lines, .. } => format!("{lines} lost").into_bytes(),
         }
     }
-    Ok(())
-}
 
-/// Whether standard error takes a line at once, as far as the system knows; false if it has no reader, because a write
-/// would raise SIGPIPE.
-fn takes_a_line() -> bool {
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let standard_error = stderr();
-    let mut asked = [PollFd::new(&standard_error, PollFlags::OUT)];
-    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents() == PollFlags::OUT
+    /// Fails if an entry is not one datagram, or does not reach a journal that has been started anew.
+    #[test]
+    fn the_journal_gets_each_entry_in_a_datagram_after_a_restart_too() {
+        let path = std::env::temp_dir().join(format!("lnet-log-journal-{}", std::process::id()));
+        let writer = Writer::new(bytes_of, Output::Journal(path.to_str().unwrap().to_owned().leak()));
+        for _ in 0..2 {
+            let journal = bind_unix_datagram(&path).unwrap();
+            for entry in [&b"MESSAGE=one\nPRIORITY=6\n"[..], b"MESSAGE=two\n"] {
+                writer.write(entry.to_vec());
+                let mut buffer = [0; 256];
+                let length = journal.recv(&mut buffer).unwrap();
+                assert_eq!(&buffer[..length], entry);
+            }
+            drop(journal);
+            std::fs::remove_file(&path).unwrap();
+        }
+        // Without a journal lines are lost, and their writer goes on.
+        writer.write(b"MESSAGE=three\n".to_vec());
+        writer.close();
+    }
 }

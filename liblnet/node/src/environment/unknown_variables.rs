@@ -8,12 +8,13 @@ use lnet_log::{LogClass, write_line};
 
 /// Variables that are read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control
 /// socket.
-const READ_ELSEWHERE: [&str; 8] = [
+const READ_ELSEWHERE: [&str; 9] = [
     "LNET_ATTACH",
     "LNET_ATTACH_GROUP",
     "LNET_ATTACH_MODE",
     "LNET_ATTACH_RING",
     "LNET_DEBUG",
+    "LNET_LOG_FORMAT",
     "LNET_NODE",
     "LNET_RUNTIME_DIR",
     "LNET_STATUS_MODE",

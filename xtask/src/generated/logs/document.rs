@@ -65,8 +65,8 @@ const BEGINNING: &str = "\
 
 Every line that the libraries (`liblnet.so`, `libptlrpc.so`, `libm0net.so`, `liblnet_selftest.so` and what they consist of) can write, by class. In braces stands
 what is filled in. A line is written `subject: event (cause); what the node does about it`, and a pair of NIDs `A -> B`: from
-the local one to the other. [environment.md](environment.md) says how lines begin, and how `LNET_DEBUG` chooses among the
-levels. A program in Rust that installs a logger of its own gets each class with the target `lnet::` and its name.
+the local one to the other. [environment.md](environment.md) says how lines begin, how `LNET_DEBUG` chooses among the
+levels, and `LNET_LOG_FORMAT` among text, JSON and entries of the journal. A program in Rust that installs a logger of its own gets each class with the target `lnet::` and its name.
 
 ";
 
