@@ -110,6 +110,7 @@ fn built_files_are_installed_without_a_rebuild() {
         "share/doc/liblnet/LICENSE-MIT",
         "share/doc/liblnet/third-party-notices.txt",
         "lib/systemd/system/lnetd.service",
+        "lib/sysusers.d/lnetd.conf",
     ] {
         assert!(place.file("usr/local").join(name).exists(), "no {name}\n{}", text(&output));
     }
@@ -157,7 +158,10 @@ fn lustres_own_tools_stay_first_unless_asked_otherwise() {
             (!tools, !tools),
             "{row}"
         );
-        assert_eq!(there("share/man/man8/lnetctl.8"), !tools, "{row}");
+        for file in ["man/man8/lnetctl.8", "bash-completion/completions/lst"] {
+            let places = (there(&format!("share/{file}")), there(&format!("share/liblnet/{file}")));
+            assert_eq!(places, (!tools, tools), "{file}, {row}");
+        }
         assert!(there("lib/liblnet.so.1") && there("sbin/lnetd"), "{row}");
         let header = "linux/lnet/nidstr.h";
         assert_eq!(there(&format!("include/liblnet/{header}")), headers, "{row}");
