@@ -94,6 +94,52 @@ fn liblnet_selftest_exports_exactly_what_its_header_declares() {
     assert_eq!(symbols, declared);
 }
 
+/// The recorded symbols, in the form of Debian's symbols files, go into the package with the libraries: they say from which version
+/// on a program that needs the symbol runs. Fails if one is gone, or if one is not recorded.
+#[test]
+fn exactly_the_recorded_symbols_are_exported() {
+    let recorded = recorded_symbols();
+    assert_eq!(recorded.len(), 4, "{recorded:?}");
+    for (library, recorded) in recorded {
+        let Some(symbols) = symbols_of(&library) else { return };
+        // Rust names have no version in a library whose C names have one.
+        let versioned = symbols.iter().any(|symbol| symbol.contains("@@"));
+        let symbols: BTreeSet<String> = match versioned {
+            true => symbols.iter().filter(|it| it.contains("@@")).map(|it| it.replace("@@", "@")).collect(),
+            false => symbols.iter().map(|symbol| format!("{symbol}@Base")).collect(),
+        };
+        let gone: Vec<&String> = recorded.difference(&symbols).collect();
+        let version = env!("CARGO_PKG_VERSION");
+        let to_record: Vec<String> =
+            symbols.difference(&recorded).map(|symbol| format!(" {symbol} {version}\n")).collect();
+        assert!(
+            gone.is_empty() && to_record.is_empty(),
+            "{library}: these are gone, which needs another soname: {gone:?}; these go into packaging/abi/symbols:\n{}",
+            to_record.concat()
+        );
+    }
+}
+
+/// Returns the libraries, without the number of their soname, with their symbols, of `packaging/abi/symbols`.
+fn recorded_symbols() -> Vec<(String, BTreeSet<String>)> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/abi/symbols");
+    let text = fs::read_to_string(file).unwrap();
+    let mut libraries: Vec<(String, BTreeSet<String>)> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix(' '), libraries.last_mut()) {
+            (None, _) => {
+                let soname = line.split(' ').next().unwrap();
+                libraries.push((soname.trim_end_matches(".1").to_owned(), BTreeSet::new()));
+            }
+            (Some(line), Some((_, symbols))) => {
+                symbols.insert(line.split(' ').next().unwrap().to_owned());
+            }
+            (Some(_), None) => panic!("{line} belongs to no library"),
+        }
+    }
+    libraries
+}
+
 /// Returns the symbols, with versions, that a library beside this program exports; `None` if there is no tool to read them.
 fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
     let library = std::env::current_exe().unwrap().with_file_name(library);
