@@ -59,6 +59,9 @@ help:
 	@echo "make sbom       the same crates as a bill of materials in the format CycloneDX 1.5: $(SBOM)"
 	@echo "make generated-files  makes include/, the documents and the tables in documents anew that come from sources"
 	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
+	@echo "make deb        Debian packages: $(CARGO_TARGET_DIR)/packages/*.deb (apt install ./liblnet1_*.deb ./lnet-utils_*.deb ./lnetd_*.deb)"
+	@echo "make rpm        RPM packages: $(CARGO_TARGET_DIR)/packages/*.rpm"
+	@echo "make image      a container image with lnetd and lnetctl as static programs, for podman, docker, chroot: $(CARGO_TARGET_DIR)/packages/lnetd-*.tar"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
@@ -280,3 +283,17 @@ install:
 	PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" SBINDIR="$(SBINDIR)" DATADIR="$(DATADIR)" \
 		DESTDIR="$(DESTDIR)" WITH_LUSTRE_NAMES="$(WITH_LUSTRE_NAMES)" RELEASE="$(RELEASE)" VERSION="$(VERSION)" \
 		NOTICES="$(NOTICES)" scripts/install
+
+# ---- packages ----
+
+export RELEASE VERSION
+
+.PHONY: deb rpm image
+deb rpm:
+	@scripts/setup $@
+	@scripts/is-built $(BUILT) || $(MAKE) --no-print-directory build
+	@scripts/packages/$@
+
+image:
+	@scripts/setup build
+	@scripts/packages/image
