@@ -286,7 +286,7 @@ install:
 
 # ---- packages ----
 
-export RELEASE VERSION
+export RELEASE VERSION NOTICES
 
 .PHONY: deb rpm image
 deb rpm:
