@@ -2,6 +2,7 @@
 //!
 //! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
 //! [`output`]: pieces of text that several commands print. [`live`]: the live view. [`console`]: the interface to consoles.
+//! [`survey`]: the plan and the analysis of a survey.
 //! [`local`]: the consoles of this machine. [`resident`]: a console as a process. [`generate`]: manual page and completions.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -19,3 +20,4 @@ pub mod output;
 pub mod resident;
 pub mod run;
 pub mod shell;
+pub mod survey;

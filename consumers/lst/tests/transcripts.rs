@@ -2,7 +2,7 @@
 //! 10.99.0.14@tcp, in memory. UPDATE_TRANSCRIPTS=1 writes the files again.
 //!
 //! A line `! MOOD NID` changes a node: fine, unresponsive, unreachable, refusing, busy, left (without session), errors. `! key N`
-//! is LST_SESSION, which is 42 at first; `! features N` is LST_FEATURES.
+//! is LST_SESSION, which is 42 at first; `! features N` is LST_FEATURES; `! serves N NID`: the node serves N RPCs of 1 MiB in a second.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 #[path = "../../selftest/tests/console/console_rig.rs"]
@@ -83,6 +83,11 @@ impl Player {
             "key" => return self.key = given,
             "features" => return self.features = given,
             "pass" => return self.console_rig.borrow_mut().pass(Duration::from_secs(of.parse().unwrap())),
+            "serves" => {
+                let (rpcs, nid) = of.split_once(' ').unwrap();
+                self.console_rig.borrow_mut().node(nid).serves = rpcs.parse().unwrap();
+                return;
+            }
             _ => {}
         }
         let mut console_rig = self.console_rig.borrow_mut();

@@ -11,6 +11,7 @@ mod number;
 mod ping;
 mod session;
 mod stat;
+mod survey;
 mod test;
 
 pub use batch::{AddBatch, ListBatch, Query, Run, Stop};
@@ -20,6 +21,7 @@ pub use group::{AddGroup, DelGroup, ListGroup, UpdateGroup};
 pub use ping::Ping;
 pub use session::NewSession;
 pub use stat::{ShowError, Stat};
+pub use survey::Survey;
 pub use test::{AddTest, test_spec};
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -100,6 +102,14 @@ pub enum Command {
     /// Needs no session and no LST_SESSION. The node that is measured has to run selftest: `lnetd --selftest`, or the
     /// kernel with its module lnet_selftest. Interrupting it ends its session, too.
     Bench(Bench),
+    /// Measure every pair of nodes: a matrix of bandwidths and round trips, the slow link and the failed pairs
+    ///
+    /// Needs no session and no LST_SESSION. The nodes have to run selftest, as for bench. Each pair takes as long as two
+    /// measurements: one of the test, one of pings. Interrupting it ends its session, and shows what was measured.
+    ///
+    /// A pair is slow if its rate is below half of the median of the other pairs with this client, and of those with this
+    /// server. A node most of whose pairs are slow is named in their place.
+    Survey(Survey),
     /// Summarise the commands, or one of them
     Help {
         /// A command

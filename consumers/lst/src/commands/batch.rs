@@ -15,6 +15,8 @@ const RUNNING: u32 = 177;
 /// Seconds that nodes have to answer which tests still run.
 const STOP_TIMEOUT: u32 = 30;
 const SECOND: Duration = Duration::from_secs(1);
+/// The time in which a client whose RPCs are answered has usually ended its test.
+const FIRST_STEP: Duration = Duration::from_millis(10);
 
 pub(super) fn add(it: &cli::AddBatch, cx: &mut Context<'_>) -> Result {
     cx.call(Command::AddBatch { batch: name(&it.batch)? })?;
@@ -51,8 +53,9 @@ pub(super) fn stop(it: &cli::Stop, cx: &mut Context<'_>) -> Result {
 }
 
 /// Waits until no client runs a test: RPCs in flight are not aborted. `tells`: prints the number of nodes that still run one,
-/// every second.
+/// every second. Otherwise it asks again sooner at first.
 pub(super) fn until_quiet(cx: &mut Context<'_>, batch: &Name, tells: bool) -> Result<()> {
+    let mut step = if tells { SECOND } else { FIRST_STEP };
     loop {
         let query = Command::QueryBatch { batch: batch.clone(), test: 0, timeout: STOP_TIMEOUT };
         let outcome = cx.transact(query)?;
@@ -61,7 +64,8 @@ pub(super) fn until_quiet(cx: &mut Context<'_>, batch: &Name, tells: bool) -> Re
             running if tells => cx.say(&format!("{running} batch in stopping"))?,
             _ => {}
         }
-        cx.wait(SECOND);
+        cx.wait(step);
+        step = (2 * step).min(SECOND);
     }
 }
 

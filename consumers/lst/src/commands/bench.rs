@@ -3,25 +3,22 @@
 use super::{CommandFailure, Context, Exit, Result, batch, nids, session};
 use crate::cli;
 use crate::live;
-use lnet_selftest::console::call::{AddTest, Call, Counters, NewSession, Target, TransactionResult};
+use lnet_selftest::console::call::{AddTest, Counters, Target, TransactionResult};
 use lnet_selftest::console::rates::Rates;
 use lnet_selftest::console::{Command, Direction, Distribution, Name, TestSpec};
 use lnet_wire::Nid;
 use serde::Serialize;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Seconds of idle timeout beyond the time of the measurement, in which the console gets no command.
-const IDLE_TIMEOUT: u32 = 300;
 /// The timeout, in seconds, for nodes to send their counters.
 const TIMEOUT: u32 = 10;
 /// Time for which the test runs before the measurement, so that connections exist.
 const WARM_UP: Duration = Duration::from_millis(500);
 /// Interval at which the wait for the end of the measurement checks for an interruption.
 const STEP: Duration = Duration::from_millis(100);
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// The result of a measurement.
 #[derive(Debug, Serialize)]
@@ -50,38 +47,14 @@ pub(super) fn bench(it: &cli::Bench, cx: &mut Context<'_>) -> Result {
     let test = cli::test_spec(&words).map_err(CommandFailure::usage)?;
     let servers = nids::expand(&it.nids).map_err(CommandFailure::usage)?;
     let clients = it.from.as_deref().map(nids::expand).transpose().map_err(CommandFailure::usage)?;
-    // A second one on this machine has another.
-    let key = std::process::id().max(1).to_string();
-    let mut cx = Context {
-        consoles: &mut *cx.consoles,
-        key: Some(&key),
-        features: cx.features,
-        format: cx.format,
-        out: &mut *cx.out,
-        err: &mut *cx.err,
-        is_terminal: cx.is_terminal,
-    };
-    let name: Name = super::name("bench")?;
-    let features = session::features(&cx)?;
     let seconds = u32::try_from(it.time.as_secs()).unwrap_or(u32::MAX);
-    let idle_timeout = IDLE_TIMEOUT.saturating_add(seconds);
-    let new = NewSession { name, idle_timeout, force: it.force, features };
-    let number = cx.session_key()?;
-    let info = session::begin(&mut cx, number, new)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
-    let clients = match (clients, info.id.nid) {
-        (Some(clients), _) => clients,
-        (None, own) => own.into_iter().collect(),
-    };
-    let measured = measure(it, test, &clients, &servers, &interrupted, &mut cx);
-    // The nodes are released, whatever has happened.
-    let ended = cx.consoles.call(&Call { key: number, command: Command::EndSession });
-    let exit = measured?;
-    ended?;
-    Ok(exit)
+    session::of_its_own("bench", seconds, it.force, cx, |cx, info, interrupted| {
+        let clients = match (clients, info.id.nid) {
+            (Some(clients), _) => clients,
+            (None, own) => own.into_iter().collect(),
+        };
+        measure(it, test, &clients, &servers, interrupted, cx)
+    })
 }
 
 fn measure(
@@ -205,13 +178,13 @@ fn counters(cx: &mut Context<'_>, group: &Name) -> Result<TransactionResult> {
     cx.transact(Command::Stat { target: Target::Group(group.clone()), timeout: TIMEOUT })
 }
 
-fn error_count(counters: &Counters) -> u64 {
+pub(super) fn error_count(counters: &Counters) -> u64 {
     let Counters { brw_errors, ping_errors, .. } = counters;
     u64::from(*brw_errors) + u64::from(*ping_errors)
 }
 
 /// Waits unless the user has had enough.
-fn pause(cx: &mut Context<'_>, time: Duration, interrupted: &AtomicBool) {
+pub(super) fn pause(cx: &mut Context<'_>, time: Duration, interrupted: &AtomicBool) {
     let until = cx.now() + time;
     while cx.now() < until && !interrupted.load(Ordering::Relaxed) {
         let left = until.saturating_sub(cx.now());

@@ -10,6 +10,7 @@ mod query;
 mod session;
 mod show_error;
 pub mod stat;
+mod survey;
 
 use crate::cli::{self, Format};
 use crate::console::{CallError, Consoles};
@@ -95,6 +96,7 @@ pub fn run(command: &cli::Command, cx: &mut Context<'_>) -> Result {
         cli::Command::Query(it) => query::query(it, cx),
         cli::Command::AddTest(it) => add_test::add_test(it, cx),
         cli::Command::Bench(it) => bench::bench(it, cx),
+        cli::Command::Survey(it) => survey::survey(it, cx),
         cli::Command::Help { .. } | cli::Command::Exit | cli::Command::Quit => Ok(Exit::Success),
     }
 }
@@ -108,6 +110,13 @@ impl Exit {
             Self::RpcFailed => 254,
             Self::NodeRefused => 253,
         }
+    }
+
+    /// Returns the one of two that comes first: no answer before a refusal, and any failure before success.
+    fn worse(self, other: Self) -> Self {
+        let is = |exit| self == exit || other == exit;
+        let order = [Self::RpcFailed, Self::NodeRefused, Self::Refused];
+        order.into_iter().find(|exit| is(*exit)).unwrap_or(Self::Success)
     }
 
     /// Returns the exit status for a transaction: failed RPCs count before refusals of nodes.

@@ -5,6 +5,11 @@ use crate::cli;
 use lnet_selftest::console::call::{Call, NewSession, SessionInfo};
 use lnet_selftest::console::rpc::KNOWN_FEATURES;
 use lnet_selftest::console::{Command, Name, Response};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Seconds without a command after which a session that a command has for itself ends, beyond those that it needs.
+const IDLE_TIMEOUT: u32 = 300;
 
 pub(super) fn new(it: &cli::NewSession, cx: &mut Context<'_>) -> Result {
     let key = cx.session_key()?;
@@ -28,6 +33,41 @@ pub(super) fn begin(cx: &mut Context<'_>, key: u32, new: NewSession) -> Result<S
         Response::Session(info) => Ok(info),
         other => Err(unexpected(&other)),
     }
+}
+
+/// Runs a command in a session of its own, which ends with it, whatever has happened. The command gets the session, and whether the user
+/// has interrupted it. `seconds`: the longest time in which it gives the console nothing to do.
+pub(super) fn of_its_own(
+    name: &str,
+    seconds: u32,
+    force: bool,
+    cx: &mut Context<'_>,
+    command: impl FnOnce(&mut Context<'_>, &SessionInfo, &AtomicBool) -> Result,
+) -> Result {
+    // A second one on this machine has another.
+    let key = std::process::id().max(1).to_string();
+    let mut cx = Context {
+        consoles: &mut *cx.consoles,
+        key: Some(&key),
+        features: cx.features,
+        format: cx.format,
+        out: &mut *cx.out,
+        err: &mut *cx.err,
+        is_terminal: cx.is_terminal,
+    };
+    let idle_timeout = IDLE_TIMEOUT.saturating_add(seconds);
+    let new = NewSession { name: super::name(name)?, idle_timeout, force, features: features(&cx)? };
+    let number = cx.session_key()?;
+    let info = begin(&mut cx, number, new)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    let done = command(&mut cx, &info, &interrupted);
+    let ended = cx.consoles.call(&Call { key: number, command: Command::EndSession });
+    let exit = done?;
+    ended?;
+    Ok(exit)
 }
 
 pub(super) fn end(cx: &mut Context<'_>) -> Result {

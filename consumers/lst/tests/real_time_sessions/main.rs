@@ -8,7 +8,11 @@ mod placement;
 #[path = "../../../../tests/support/programs.rs"]
 mod programs;
 
+use lnet_dlc::client::Client;
+use lnet_dlc::request::{Backend, FaultEffect, FaultOdds, FaultRule, Request};
+use lnet_dlc::runtime_dir::RuntimeDir;
 use machine::Site;
+use std::num::NonZeroU32;
 use test_support::terminal::Terminal;
 
 /// Fails if the commands of a usual script print anything else than the kernel's tool did in the capture c-lst-write-4k.
@@ -178,6 +182,51 @@ fn bench_measures_in_one_line_and_leaves_nothing_behind() {
         site.must(1, &format!("add_group srv {}", site.nid(2)));
         site.must(1, "end_session");
     }
+}
+
+/// Fails if the pair between whose nodes messages are delayed or dropped is not the one that is named.
+#[test]
+fn a_survey_names_the_slow_link_and_the_pair_that_fails() {
+    let site = Site::new();
+    let _nodes = [site.node(2), site.node(3)];
+    let [first, second, server] = [1, 2, 3].map(|host| site.nid(host));
+    let rule = |effect| {
+        let odds = FaultOdds::OneIn(NonZeroU32::MIN);
+        let (source, dest, local) = (second.parse().unwrap(), server.parse().unwrap(), "*".parse().unwrap());
+        let rule = FaultRule { source, dest, local, messages: 0, portals: 0, odds, effect };
+        let directory = RuntimeDir::at(site.directory());
+        let client = Client::at(directory, Some("node3".to_owned()));
+        client.call(Request::AddFault(rule)).unwrap();
+    };
+    let survey = || {
+        let line = format!(
+            "survey --from {first} --from {second} --to {server} -c 1 --slow-below 25 --format json brw write size=64k"
+        );
+        let said = site.lst(1, &line);
+        let survey: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(survey["pairs"].as_array().unwrap().len(), 2, "{said:?}");
+        (said, survey)
+    };
+    rule(FaultEffect::Delay { latency_ms: 100 });
+    let (said, slow) = survey();
+    assert_eq!(said.code, 0, "{said:?}");
+    let named: Vec<[&serde_json::Value; 3]> = slow["slow"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|slow| ["measure", "from", "to"].map(|key| &slow[key]))
+        .collect();
+    assert_eq!(named, [["bandwidth", &second, &server], ["round_trip", &second, &server]], "{said:?}");
+    rule(FaultEffect::Drop { errors: 0, all: false });
+    let (said, failed) = survey();
+    assert_eq!(said.code, 254, "{said:?}");
+    let failures = failed["pairs"].as_array().unwrap().iter().map(|pair| &pair["failure"]);
+    let expected = [serde_json::Value::Null, "no RPC of the test was answered".into()];
+    assert_eq!(failures.collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>(), "{said:?}");
+    assert_eq!(site.lst(1, "show_session").code, 255);
+    site.must(1, "new_session free");
+    site.must(1, &format!("add_group all {first} {second} {server}"));
+    site.must(1, "end_session");
 }
 
 /// Fails if the console's own node ignores LNET_SELFTEST variables, which every other test node reads.

@@ -35,6 +35,8 @@ pub struct FakeNode {
     pub is: NodeBehaviour,
     /// The errors in the node's counters.
     pub errors: Counters,
+    /// RPCs with 1 MiB of bulk that the node serves in a second.
+    pub serves: u32,
 }
 
 /// The way in which a node answers requests.
@@ -155,7 +157,8 @@ impl ConsoleRig {
 impl Default for FakeNode {
     fn default() -> Self {
         let errors = Counters::default();
-        Self { session: None, timeout: 100, features: KNOWN_FEATURES, is: NodeBehaviour::Fine, errors }
+        let (is, serves) = (NodeBehaviour::Fine, 0);
+        Self { session: None, timeout: 100, features: KNOWN_FEATURES, is, errors, serves }
     }
 }
 
@@ -250,7 +253,7 @@ impl FakeNode {
                     Some(at) => instances.get(at).filter(running).map_or(0, |_| 1),
                 })
             }
-            RpcBody::Stat => ReplyContent::Counters(member.counters(now, &self.errors)),
+            RpcBody::Stat => ReplyContent::Counters(member.counters(now, &self.errors, self.serves)),
             RpcBody::MakeSession { .. } | RpcBody::Debug | RpcBody::RemoveSession => ReplyContent::Nothing,
         };
         Ok((0, said))
@@ -263,7 +266,7 @@ impl Member {
     }
 
     /// The counters of a node: a client sends 47 messages with 23.5 MiB in a second, and gets as many empty ones.
-    fn counters(&self, now: Duration, errors: &Counters) -> Counters {
+    fn counters(&self, now: Duration, errors: &Counters, serves: u32) -> Counters {
         let passed = now.saturating_sub(self.since).as_millis() as u32;
         let done = if self.is_running() { passed } else { 0 };
         Counters {
@@ -272,6 +275,9 @@ impl Member {
             sent: done * 47 / 1000,
             received: done * 47 / 1000,
             sent_bytes: u64::from(done) * 24_641_536 / 1000,
+            rpcs_received: passed * serves / 1000,
+            bulk_get: (u64::from(passed * serves) << 20) / 1000,
+            bulk_put: (u64::from(passed * serves) << 20) / 1000,
             ..*errors
         }
     }
