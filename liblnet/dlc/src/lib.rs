@@ -5,6 +5,7 @@
 //! - [`ops`]: the operations of the DLC API (`lustre_lnet_*`), over a backend.
 //! - [`import`], [`apply`] and [`export`]: files of configuration.
 //! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
+//! - [`schema`]: the JSON Schema of that YAML, for editors.
 //! - [`networks`], [`ip2nets`], [`routes`]: the strings that the kernel's module parameters of these names have.
 //! - [`host_names`]: host names in NIDs.
 //! - [`peer_state`]: the names of the bits of a peer's state.
@@ -37,6 +38,7 @@ pub mod request;
 mod return_code;
 pub mod routes;
 pub mod runtime_dir;
+pub mod schema;
 pub mod value;
 pub mod warned;
 pub mod yaml;

@@ -49,9 +49,15 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/pictures/rail-failure.svg", make: Make::File(rail_failure::picture) },
     Generated { path: "docs/metrics.md", make: Make::Sections(metrics::update) },
     Generated { path: "docs/requirements.md", make: Make::File(requirements::document) },
+    Generated { path: "packaging/schema/lnet.conf.schema.json", make: Make::File(schema) },
     // The headers of other libraries are written by hand.
     Generated { path: "include", make: Make::Folder(headers::make, &["ptlrpc", "lnet/selftest.h"]) },
 ];
+
+/// The JSON Schema of files of configuration.
+fn schema(_: &Path) -> Result<String> {
+    Ok(lnet_dlc::schema::text())
+}
 
 /// Writes the generated files that `paths` name; no path stands for all files.
 pub(crate) fn write(root: &Path, paths: &[String]) -> Result<()> {

@@ -205,6 +205,7 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("ops", &["ip2nets", "request"]),
             ("model", &["ip2nets", "ops", "request"]),
             ("yaml", &["ip2nets", "model", "ops", "request"]),
+            ("schema", &["ops", "request", "yaml"]),
             ("import", &["ip2nets", "model", "ops", "request"]),
             ("apply", &["import", "ip2nets", "model", "ops", "request", "yaml"]),
         ],

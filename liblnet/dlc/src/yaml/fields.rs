@@ -5,7 +5,7 @@ use super::{MAX_PROBLEMS, Problem, Purpose};
 use crate::host_names::Names;
 use crate::model::Place;
 use crate::{ReturnCode, SeqNo, nearest};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The state of reading a file: the purpose, the problems so far, the block and item that are being read.
 pub(super) struct Reader {
@@ -19,12 +19,28 @@ pub(super) struct Reader {
     pub seq_no: SeqNo,
     /// Resolves the host names in NIDs.
     pub names: Names,
+    /// The keys of all mappings that were read, if they are wanted.
+    pub keys: Option<Vec<SectionKeys>>,
+}
+
+/// The keys that one kind of mapping accepts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SectionKeys {
+    /// The top-level key of the block that the mapping is in.
+    pub(crate) block: &'static str,
+    /// The name of the mapping, as messages have it.
+    pub(crate) section: &'static str,
+    /// The keys whose values are read.
+    pub(crate) read: BTreeSet<&'static str>,
+    /// The keys that are accepted, and whose values have no effect.
+    pub(crate) ignored: BTreeSet<&'static str>,
 }
 
 impl Reader {
     /// A reader without problems, before the first block.
     pub(super) fn new(purpose: Purpose) -> Self {
-        Self { purpose, problems: Vec::new(), block: None, seq_no: SeqNo::NONE, names: Names::new() }
+        let (problems, names) = (Vec::new(), Names::new());
+        Self { purpose, problems, block: None, seq_no: SeqNo::NONE, names, keys: None }
     }
 
     /// Records an error at `at`.
@@ -52,7 +68,10 @@ pub(super) struct Fields<'a> {
     /// The place where the mapping begins.
     pub at: Place,
     entries: &'a [MapEntry],
+    /// The keys that have been read.
     known: Vec<&'static str>,
+    /// The keys that are accepted without being read.
+    ignored: Vec<&'static str>,
     /// The name of the mapping, for messages.
     of: &'static str,
 }
@@ -82,7 +101,7 @@ impl<'a> Fields<'a> {
                 None => drop(first.insert(&entry.key, entry.at)),
             }
         }
-        Some(Self { at: node.at, entries, known: Vec::new(), of })
+        Some(Self { at: node.at, entries, known: Vec::new(), ignored: Vec::new(), of })
     }
 
     /// The value of `key`. For a key without a value a problem is recorded: what its author meant is not known.
@@ -113,14 +132,18 @@ impl<'a> Fields<'a> {
 
     /// Marks these keys as known without reading them: they appear in output only.
     pub(super) fn ignore(&mut self, keys: &[&'static str]) {
-        self.known.extend_from_slice(keys);
+        self.ignored.extend_from_slice(keys);
     }
 
     /// The entries that have not been read, as key, place and value; of duplicate keys the first.
     pub(super) fn others(&self) -> Vec<(&'a str, Place, &'a Node)> {
         let mut seen = HashSet::new();
         let all = self.entries.iter().map(|it| (it.key.as_str(), it.at, &it.value));
-        all.filter(|(key, ..)| !self.known.contains(key) && seen.insert(*key)).collect()
+        all.filter(|(key, ..)| !self.is_known(key) && seen.insert(*key)).collect()
+    }
+
+    fn is_known(&self, key: &str) -> bool {
+        self.known.contains(&key) || self.ignored.contains(&key)
     }
 
     /// The values under keys that are mere labels, which are whole numbers.
@@ -135,11 +158,16 @@ impl<'a> Fields<'a> {
 
     /// Records a problem for each key that was not read, except those for which `known` holds.
     pub(super) fn finish_but(self, known: fn(&str) -> bool, reader: &mut Reader) {
+        if let Some(keys) = &mut reader.keys {
+            let (read, ignored) = (self.known.iter().copied(), self.ignored.iter().copied());
+            let (read, ignored) = (read.collect(), ignored.collect());
+            keys.push(SectionKeys { block: "", section: self.of, read, ignored });
+        }
         for entry in self.entries {
-            if self.known.contains(&entry.key.as_str()) || known(&entry.key) {
+            if self.is_known(&entry.key) || known(&entry.key) {
                 continue;
             }
-            let remedy = match nearest(&entry.key, self.known.iter().copied()) {
+            let remedy = match nearest(&entry.key, self.known.iter().chain(&self.ignored).copied()) {
                 none if none.is_empty() => "; take it out".to_owned(),
                 nearest => nearest,
             };

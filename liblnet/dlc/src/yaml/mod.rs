@@ -10,6 +10,9 @@ mod scalars;
 pub mod tree;
 mod write;
 
+pub(crate) use fields::SectionKeys;
+pub(crate) use forms::{block_names, keys_in};
+
 use crate::model::{Document, Place};
 use crate::value::Value;
 use crate::{ReturnCode, SeqNo};

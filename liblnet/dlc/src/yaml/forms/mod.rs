@@ -11,7 +11,7 @@ mod route;
 mod tunables;
 mod udsp;
 
-use super::fields::Reader;
+use super::fields::{Reader, SectionKeys};
 use super::tree::{MapEntry, Node, NodeKind};
 use super::{Problem, Purpose};
 use crate::SeqNo;
@@ -77,6 +77,33 @@ pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec
         document.blocks.extend(blocks);
     }
     (document, reader.problems)
+}
+
+/// The top-level keys: the canonical ones with their other spellings.
+pub(crate) fn block_names() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    BLOCKS.iter().map(|(name, others, _)| (*name, *others))
+}
+
+/// The keys of every mapping that the reader meets in this file, which is to have every kind of mapping. Each kind of mapping of a
+/// block comes once.
+pub(crate) fn keys_in(text: &str) -> Vec<SectionKeys> {
+    let mut reader = Reader::new(Purpose::Add);
+    let mut all: Vec<SectionKeys> = Vec::new();
+    for entry in super::tree::entries(text).unwrap_or_default() {
+        let Some((block, _, form)) = BLOCKS.iter().find(|(name, ..)| *name == entry.key) else { continue };
+        reader.keys = Some(Vec::new());
+        form(&entry, &mut reader);
+        for found in reader.keys.take().unwrap_or_default() {
+            match all.iter_mut().find(|it| it.block == *block && it.section == found.section) {
+                Some(known) => {
+                    known.read.extend(found.read);
+                    known.ignored.extend(found.ignored);
+                }
+                None => all.push(SectionKeys { block, ..found }),
+            }
+        }
+    }
+    all
 }
 
 /// Reads every item of a block: the items of a sequence, or one mapping. Each value that `item` returns becomes an item of
