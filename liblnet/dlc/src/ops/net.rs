@@ -8,8 +8,8 @@ mod waiting;
 pub use add::{add, add_rule};
 pub(crate) use add::{ensure, rehearse, request, rules_of};
 pub(crate) use existing::{Adjustment, adjustment, is_named};
-pub use show::show;
 pub(crate) use show::shown_lnd;
+pub use show::{ni_value, show};
 
 use super::error_text::{cause, error_text, one_nid, parse_net};
 use super::health;

@@ -2,7 +2,7 @@
 
 mod show;
 
-pub use show::{list, page, show, show_at_most};
+pub use show::{list, page, peer_value, show, show_at_most};
 
 use super::error_text::{OpError, error_text, one_nid};
 use super::health;

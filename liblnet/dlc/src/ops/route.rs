@@ -284,6 +284,11 @@ impl Filter {
     }
 }
 
+/// The value of a route, as [`show`] shows it with `detail`.
+pub fn route_value(route: &Route) -> Value {
+    to_value(route, true, false)
+}
+
 fn to_value(route: &Route, verbose: bool, backup: bool) -> Value {
     let mut shown =
         Value::map().with("net", route.net.to_string()).with("gateway", route.gateway.to_string());

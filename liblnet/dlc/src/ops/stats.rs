@@ -12,7 +12,7 @@ use std::time::Duration;
 pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.ask::<Box<LnetStats>>(Request::GetLnetStats) {
         Ok(stats) => {
-            report.show("statistics", to_value(&stats));
+            report.show("statistics", stats_value(&stats));
             report.success(Operation::Show, ENTITY, seq_no)
         }
         Err(errno) => refused(report, "read", seq_no, errno),
@@ -23,17 +23,17 @@ pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Return
 /// (dbg-105), rounded to whole numbers per second: of the node, its nets, its interfaces.
 pub fn show_rate(before: &Sample, now: &Sample, time: Duration, report: &mut Report) -> ReturnCode {
     let rates = Rates::between(before, now, time);
-    let mut shown = Value::map().with("node", rate(rates.node));
+    let mut shown = Value::map().with("node", rate_value(rates.node));
     let of_net = |nis: &[LocalNi]| {
         let net = nis.first().map(|ni| ni.nid.net());
         let items = nis.iter().filter_map(|ni| {
             let its = rates.nis.get(&ni.nid)?;
-            Some(Value::map().with("nid", ni.nid.to_string()).with("rate", rate(*its)))
+            Some(Value::map().with("nid", ni.nid.to_string()).with("rate", rate_value(*its)))
         });
         Value::map()
             .with("net type", net.map(|it| it.to_string()).unwrap_or_default())
             .with("local NI(s)", items.collect::<Vec<_>>())
-            .with("net rate", net.map(|it| rate(rates.net(it))).unwrap_or(Value::Null))
+            .with("net rate", net.map(|it| rate_value(rates.net(it))).unwrap_or(Value::Null))
     };
     let nets: Vec<Value> =
         now.nis.chunk_by(|one, next| one.nid.net() == next.nid.net()).map(of_net).collect();
@@ -42,7 +42,8 @@ pub fn show_rate(before: &Sample, now: &Sample, time: Duration, report: &mut Rep
     report.success(Operation::Show, "rate", SeqNo::NONE)
 }
 
-fn rate(rate: Rate) -> Value {
+/// The value of a rate, as [`show_rate`] shows it.
+pub fn rate_value(rate: Rate) -> Value {
     let whole = |value: f64| value.round() as u64;
     Value::map()
         .with("send_count", whole(rate.sent))
@@ -77,7 +78,8 @@ macro_rules! in_order {
     };
 }
 
-fn to_value(stats: &LnetStats) -> Value {
+/// The value of the counters, as [`show`] shows it.
+pub fn stats_value(stats: &LnetStats) -> Value {
     in_order!(stats:
         msgs_alloc msgs_max rst_alloc errors send_count resend_count response_timeout_count
         local_interrupt_count local_dropped_count local_aborted_count local_no_route_count

@@ -72,7 +72,7 @@ fn nets(
     let mut waiting = if backup { waiting::listed(backend, only) } else { Vec::new() };
     let of_net = |nis: &[Box<LocalNi>]| {
         let net = nis.first().map(|ni| ni.nid.net());
-        let items = nis.iter().map(|ni| ni_to_value(backend, ni, detail, backup));
+        let items = nis.iter().map(|ni| ni_to_value(Some(backend), ni, detail, backup));
         let mut items = items.collect::<Result<Vec<_>, _>>()?;
         items.extend(net.map(|net| waiting::backup_items(&mut waiting, net, detail)).unwrap_or_default());
         let net = net.map(|net| net.to_string()).unwrap_or_default();
@@ -99,7 +99,19 @@ fn nets(
     Ok(shown)
 }
 
-fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -> Result<Value, Errno> {
+/// The value of an interface, as [`show`] shows it on the highest level, without the effects of selection rules, which need
+/// further requests.
+pub fn ni_value(ni: &LocalNi) -> Value {
+    ni_to_value(None, ni, EXTRA_DETAIL, false).unwrap_or(Value::Null)
+}
+
+/// `backend` is asked for the effects of selection rules; without it they are left out.
+fn ni_to_value(
+    backend: Option<&dyn Backend>,
+    ni: &LocalNi,
+    detail: u32,
+    backup: bool,
+) -> Result<Value, Errno> {
     let live = !backup;
     let mut shown = Value::map();
     if live {
@@ -116,7 +128,7 @@ fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -
     if live && detail >= 1 {
         shown.push("statistics", counters::statistics(ni.stats));
     }
-    if live && detail >= udsp_info::DETAIL {
+    if let Some(backend) = backend.filter(|_| live && detail >= udsp_info::DETAIL) {
         shown.push("udsp info", udsp_info(backend, ni.nid, true)?);
     }
     if live && detail >= 2 {

@@ -36,9 +36,9 @@ pub fn show(
 ) -> ReturnCode {
     let found = match nid.map(|text| Names::new().nid(text)) {
         None => each(backend, 0, usize::MAX, detail, backup, |peer| !backup || is_configured(peer)),
-        Some(Ok(nid)) => {
-            peer_of(backend, nid).and_then(|peer| to_value(backend, &peer, detail, backup)).map(|it| vec![it])
-        }
+        Some(Ok(nid)) => peer_of(backend, nid)
+            .and_then(|peer| to_value(Some(backend), &peer, detail, backup))
+            .map(|it| vec![it]),
         // A text that is not a NID is treated as an unknown NID.
         Some(Err(_)) => Err(Errno::NotFound),
     };
@@ -106,8 +106,9 @@ fn each(
     let primaries: Vec<Nid> = backend.ask(Request::GetPeerList)?;
     let mut items = Vec::with_capacity(primaries.len().min(max));
     for nid in primaries.into_iter().skip(first).take(max) {
-        let shown =
-            |peer: Box<Peer>| is_wanted(&peer).then(|| to_value(backend, &peer, detail, backup)).transpose();
+        let shown = |peer: Box<Peer>| {
+            is_wanted(&peer).then(|| to_value(Some(backend), &peer, detail, backup)).transpose()
+        };
         match peer_of(backend, nid).and_then(shown) {
             Ok(item) => items.extend(item),
             // The peer was removed after the list was requested.
@@ -141,7 +142,14 @@ fn peer_of(backend: &dyn Backend, nid: Nid) -> Result<Box<Peer>, Errno> {
     backend.ask(Request::GetPeerNi(nid))
 }
 
-fn to_value(backend: &dyn Backend, peer: &Peer, detail: u32, backup: bool) -> Result<Value, Errno> {
+/// The value of a peer, as [`show`] shows it on the highest level, without the effects of selection rules, which need further
+/// requests.
+pub fn peer_value(peer: &Peer) -> Value {
+    to_value(None, peer, EXTRA_DETAIL, false).unwrap_or(Value::Null)
+}
+
+/// `backend` is asked for the effects of selection rules; without it they are left out.
+fn to_value(backend: Option<&dyn Backend>, peer: &Peer, detail: u32, backup: bool) -> Result<Value, Errno> {
     let mut shown = Value::map()
         .with("primary nid", peer.primary.to_string())
         .with("Multi-Rail", if peer.multi_rail { "True" } else { "False" });
@@ -177,9 +185,9 @@ fn push_reachability(shown: &mut Value, its: &PeerReachability, detail: u32) {
     }
 }
 
-fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value, Errno> {
+fn ni_to_value(backend: Option<&dyn Backend>, ni: &PeerNi, detail: u32) -> Result<Value, Errno> {
     let mut shown = Value::map().with("nid", ni.nid.to_string());
-    if detail >= udsp_info::DETAIL {
+    if let Some(backend) = backend.filter(|_| detail >= udsp_info::DETAIL) {
         shown.push("udsp info", udsp_info(backend, ni.nid, false)?);
     }
     let state = match ni.alive {
