@@ -43,6 +43,13 @@ fn the_exporter_serves_all_nodes_of_the_host_in_one_page() {
     assert!(text.contains(up), "{text}");
     assert_eq!(text.matches("# TYPE lnet_ni_up gauge").count(), 1);
     assert_eq!(page(address, "/healthz"), "ok\n");
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /events HTTP/1.1\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let data = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned)).unwrap();
+    let nodes: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!((&nodes[0]["name"], &nodes[1]["name"]), (&"one".into(), &"two".into()));
+    assert_eq!(nodes[1]["net"][0]["local NI(s)"][0]["nid"], "0@lo");
 
     // A node that has ended is no longer there; of one that was killed the socket is.
     two.stop();

@@ -58,8 +58,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) selftest: bool,
 
-    /// Serve metrics at http://ADDR/metrics and health at /healthz; ADDR is PORT or HOST:PORT, without a host on the loopback
-    /// interface; there is no authentication
+    /// Serve metrics at http://ADDR/metrics, health at /healthz and a page for browsers at /; ADDR is PORT or HOST:PORT, without a
+    /// host on the loopback interface; there is no authentication
     #[arg(long, value_name = "ADDR")]
     pub(crate) metrics: Option<Address>,
 

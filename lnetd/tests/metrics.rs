@@ -3,9 +3,11 @@
 
 mod place;
 
+use lnet_dlc::request::{SetHealth, SetHealthKind};
+use lnet_dlc::{Backend, Request};
 use place::{Place, ends, free_address, signal};
 use rustix::process::Signal;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
 
@@ -58,7 +60,8 @@ fn a_daemon_serves_metrics_in_the_format_that_is_asked_for() {
     assert!(body.ends_with("\n# EOF\n"), "{body}");
 
     assert_eq!(page(address, "/healthz", "").2, "ok\n");
-    let links = page(address, "/", "").2;
+    let (_, head, links) = page(address, "/", "");
+    assert!(head.contains("\r\nContent-Security-Policy: default-src 'none'; "), "{head}");
     assert!(links.contains("href=\"/metrics\"") && links.contains("href=\"/healthz\""), "{links}");
     assert_eq!(page(address, "/etc/passwd", "").0, "HTTP/1.1 404 Not Found");
     let head_only = exchange(address, "HEAD /healthz HTTP/1.1\r\n\r\n");
@@ -137,6 +140,94 @@ fn clients_that_stall_do_not_keep_others_out() {
     };
     assert!(idle.iter().filter(|stream| is_closed(stream)).count() >= 30);
     drop((half, unread));
+    stop(child);
+}
+
+/// An open page: the stream of what it is sent.
+struct Page(BufReader<TcpStream>);
+
+impl Page {
+    /// Opens a page; the error is the response to one that is refused.
+    fn open(address: SocketAddr) -> Result<Self, String> {
+        let mut page = Self(BufReader::new(send(address, "GET /events HTTP/1.1\r\nHost: a\r\n\r\n")));
+        let head = page.part();
+        match head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n") {
+            true => Ok(page),
+            false => Err(head),
+        }
+    }
+
+    /// All lines to the next empty one; empty at the end of the stream.
+    fn part(&mut self) -> String {
+        let mut text = String::new();
+        while self.0.read_line(&mut text).unwrap() > 2 {}
+        text
+    }
+
+    /// The data of the next event, which has this name.
+    fn event(&mut self, name: &str) -> serde_json::Value {
+        let text = self.part();
+        let data = text.strip_prefix(&format!("event: {name}\ndata: ")).unwrap();
+        serde_json::from_str(data).unwrap()
+    }
+}
+
+/// Fails if the page would show something else than the node, or names who has changed it.
+#[test]
+fn a_page_is_sent_states_and_changes_and_the_end() {
+    let place = Place::new();
+    let (child, address) = place.start_with_metrics(&["--loopback-only"], |_| ());
+    let mut page = Page::open(address).unwrap();
+    let nodes = page.event("nodes");
+    let ni = &nodes[0]["net"][0]["local NI(s)"][0];
+    assert_eq!(
+        (&nodes[0]["name"], &ni["nid"], &ni["status"]),
+        (&"lnetd".into(), &"0@lo".into(), &"up".into())
+    );
+    assert_eq!(nodes[0]["unhealthy"], serde_json::json!([]));
+    let changes = page.event("changes");
+    assert_eq!((&changes[0]["name"], &changes[0]["replace"]), (&"lnetd".into(), &true.into()));
+
+    let setting = Request::SetHealth(SetHealth { kind: SetHealthKind::PeerNi, nid: None, value: 1000 });
+    place.client(None).call(setting).unwrap();
+    let change = loop {
+        page.event("nodes");
+        let next = page.0.fill_buf().unwrap();
+        if next.starts_with(b"event: changes") {
+            break page.event("changes");
+        }
+    };
+    assert_eq!(
+        (&change[0]["replace"], &change[0]["changes"][0]["kind"]),
+        (&false.into(), &"config_changed".into())
+    );
+    let text = change[0]["changes"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("configuration: ") && !change.to_string().contains("uid"), "{change}");
+
+    let head_only = exchange(address, "HEAD /events HTTP/1.1\r\n\r\n");
+    assert!(head_only.contains("Content-Type: text/event-stream\r\n"), "{head_only}");
+    assert!(exchange(address, "POST /events HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    stop(child);
+    while !page.part().is_empty() {}
+}
+
+/// Fails if open pages, read or not, keep others from being served, or cost more than their number.
+#[test]
+fn pages_that_are_open_are_limited_and_keep_nobody_out() {
+    let place = Place::new();
+    let (child, address) = place.start_with_metrics(&["--loopback-only"], |_| ());
+    let mut pages: Vec<Page> = (0..16).map(|_| Page::open(address).unwrap()).collect();
+    for _ in 0..20 {
+        let refused = Page::open(address).err().unwrap();
+        assert!(refused.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{refused}");
+    }
+    assert_eq!(page(address, "/healthz", "").2, "ok\n");
+    for page in &mut pages {
+        page.event("nodes");
+    }
+    drop(pages.pop());
+    // The daemon notices that it has been closed.
+    while Page::open(address).is_err() {}
     stop(child);
 }
 

@@ -15,7 +15,7 @@ const LUSTRE_NAMES: &str = "LNET_METRICS_LUSTRE_NAMES";
 pub const VARIABLES: &[(&str, &str)] = &[
     (
         METRICS,
-        "where metrics and health are served over HTTP: `PORT` or `HOST:PORT`; without a host, on the loopback interface only; there \
+        "where metrics, health and a page for browsers are served over HTTP: `PORT` or `HOST:PORT`; without a host, on the loopback interface only; there \
          is no authentication",
     ),
     (

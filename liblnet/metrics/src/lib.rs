@@ -1,5 +1,5 @@
 //! The metrics of LNet nodes: the table of all metrics ([`rows`]), the text formats of Prometheus and OpenMetrics ([`exposition`]),
-//! the health of a node ([`health`]), and the HTTP server that serves them ([`MetricsServer`]).
+//! the health of a node ([`health`]), the page for browsers, and the HTTP server that serves them ([`MetricsServer`]).
 //!
 //! `lnetd`, programs with a node of their own, `lnetctl exporter` and `lnetctl stats --prometheus` share all of this.
 #![forbid(unsafe_code)]
@@ -9,10 +9,12 @@
 mod config;
 mod expected_peers;
 pub mod health;
-mod http;
+pub mod http;
+mod page;
 mod row;
 mod server;
 mod service;
+mod streams;
 mod table;
 mod text;
 

@@ -1,16 +1,19 @@
 //! The HTTP server: one thread, which never waits for a client.
 //!
 //! A client costs at most one of a few connections, for a few seconds; where all are in use, the one that has waited longest
-//! for its request gives way. The node is asked by the same thread, so it has one request at a time from here.
+//! for its request gives way. Pages that are open have connections of their own, in a limited number. The node is asked by the same
+//! thread, so it has one request at a time from here.
 
 use crate::config::{Address, MetricsConfig};
 use crate::expected_peers::ExpectedPeers;
-use crate::http::Connection;
+use crate::http::{Connection, HttpRequest};
 use crate::service::{Nodes, Service};
+use crate::streams::{MAX_STREAMS, Streams};
 use lnet_log::{LogClass, write_line};
 use lnet_os::descriptor::{accept_tcp, listen_tcp, unix_pair};
 use lnet_os::thread::JoinHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cell::Cell;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -100,13 +103,16 @@ impl Drop for MetricsServer {
 
 fn serve(listener: &TcpListener, wake_fd: &UnixStream, service: &Service) {
     let mut connections: Vec<Connection> = Vec::new();
+    let mut streams = Streams::new(Instant::now());
     let (mut paused_until, mut has_failed) = (None::<Instant>, false);
     loop {
-        let deadline = connections.iter().map(Connection::deadline).chain(paused_until).min();
+        let deadline =
+            connections.iter().map(Connection::deadline).chain(paused_until).chain(streams.deadline()).min();
         let mut waited_for = vec![PollFd::new(wake_fd, PollFlags::IN)];
         let accepting = if paused_until.is_some() { PollFlags::empty() } else { PollFlags::IN };
         waited_for.push(PollFd::new(listener, accepting));
         waited_for.extend(connections.iter().map(|it| PollFd::new(it.socket(), it.events())));
+        waited_for.extend(streams.sockets());
         if let Err(errno) = poll(&mut waited_for, deadline.map(until).as_ref())
             && errno != rustix::io::Errno::INTR
         {
@@ -123,11 +129,20 @@ fn serve(listener: &TcpListener, wake_fd: &UnixStream, service: &Service) {
         }
         let now = Instant::now();
         let mut is_ready = ready.iter().skip(2);
+        let places = Cell::new(MAX_STREAMS.saturating_sub(streams.count()));
         connections.retain_mut(|connection| {
             let advances = is_ready.next() == Some(&true);
-            let goes_on = !advances || connection.advance(now, |request| service.respond(request));
+            let answer = |request: &HttpRequest| service.answer(request, places.get() > 0);
+            let goes_on = !advances || connection.advance(now, answer);
+            if connection.is_stream() {
+                places.set(places.get() - 1);
+            }
             goes_on && now < connection.deadline()
         });
+        for connection in connections.extract_if(.., |connection| connection.is_stream()) {
+            streams.add(connection.into_socket(), now);
+        }
+        streams.advance(service, now, Instant::now);
         paused_until = paused_until.filter(|time| now < *time);
         if ready.get(1) != Some(&true) {
             continue;

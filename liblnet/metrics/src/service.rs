@@ -1,18 +1,20 @@
 //! The pages that are served, and what they say.
 
 use crate::health;
-use crate::http::{HttpRequest, HttpResponse, Status, format_for};
+use crate::http::{Answer, HttpRequest, HttpResponse, Status, format_for};
+use crate::page::{self, Feed, Update};
 use crate::text::{NodeSample, exposition};
 use lnet_dlc::Backend;
 use lnet_dlc::ops::sample::Sample;
 use lnet_wire::Nid;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A backend that threads share.
 pub type SharedBackend = Arc<dyn Backend + Send + Sync>;
 
 /// The most peers of a node that have metrics, the first of the list: a page of more would take tens of megabytes.
-const MAX_PEERS: usize = 4096;
+pub(crate) const MAX_PEERS: usize = 4096;
 
 /// A node whose metrics are served.
 pub struct NamedNode {
@@ -43,17 +45,24 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// The response to a request.
-    pub(crate) fn respond(&self, request: &HttpRequest) -> HttpResponse {
-        match request.path.as_str() {
+    /// The answer to a request. `may_stream`: whether there may be one stream more.
+    pub(crate) fn answer(&self, request: &HttpRequest, may_stream: bool) -> Answer {
+        Answer::Response(match request.path.as_str() {
             "/metrics" => self.metrics(&request.accept),
             "/healthz" => self.health(),
-            "/" => HttpResponse {
-                content_type: "text/html; charset=utf-8",
-                ..HttpResponse::text(Status::Ok, INDEX)
-            },
-            _ => HttpResponse::text(Status::NotFound, "there are /, /metrics and /healthz\n"),
-        }
+            "/" => page::response(),
+            "/events" if request.head_only => {
+                HttpResponse { content_type: "text/event-stream", ..HttpResponse::text(Status::Ok, "") }
+            }
+            "/events" if may_stream => return Answer::Stream,
+            "/events" => HttpResponse::text(Status::Unavailable, "as many pages are open as there may be\n"),
+            _ => HttpResponse::text(Status::NotFound, "there are /, /events, /metrics and /healthz\n"),
+        })
+    }
+
+    /// Reads the nodes for open pages; `now` is the time on the clock of the feed.
+    pub(crate) fn read(&self, feed: &mut Feed, now: Duration) -> Update {
+        feed.read(now, &self.nodes.all(), &self.expected)
     }
 
     fn metrics(&self, accept: &str) -> HttpResponse {
@@ -62,7 +71,7 @@ impl Service {
         let nodes: Vec<_> = self.nodes.all().into_iter().map(read).collect();
         let format = format_for(accept);
         let body = exposition(&nodes, format, self.lustre_names);
-        HttpResponse { status: Status::Ok, content_type: format.content_type(), body }
+        HttpResponse { content_type: format.content_type(), ..HttpResponse::text(Status::Ok, body) }
     }
 
     /// One line for each reason for which a node is not healthy, or `ok`.
@@ -89,7 +98,3 @@ impl Service {
         }
     }
 }
-
-const INDEX: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>LNet</title></head><body><ul>\n\
-                     <li><a href=\"/metrics\">metrics</a></li>\n<li><a href=\"/healthz\">health</a></li>\n\
-                     </ul></body></html>\n";

@@ -5,7 +5,7 @@ use clap::Args;
 use lnet_metrics::Address;
 use lnet_wire::Nid;
 
-/// Serves metrics over HTTP.
+/// Serves metrics, health and a page for browsers over HTTP.
 #[derive(Debug, Args)]
 pub struct Exporter {
     /// PORT or HOST:PORT; without a host on the loopback interface; there is no authentication

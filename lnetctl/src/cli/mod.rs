@@ -249,7 +249,8 @@ pub enum Command {
     Top(Top),
     /// Serve the metrics of all nodes of this host that the user may ask, until a signal ends it
     ///
-    /// Prometheus finds them at http://ADDR/metrics; http://ADDR/healthz says whether the nodes are healthy. --node has no effect.
+    /// Prometheus finds them at http://ADDR/metrics; http://ADDR/healthz says whether the nodes are healthy; a browser shows them
+    /// as they change at http://ADDR/. --node has no effect.
     Exporter(Exporter),
     /// Summarise the commands, or one of them
     Help {

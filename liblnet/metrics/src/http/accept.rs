@@ -4,7 +4,7 @@ use crate::text::Format;
 
 /// The format for a request with this value of the header Accept. OpenMetrics is for clients that name it; all others get the text
 /// format of Prometheus, which a person can read as well.
-pub(crate) fn format_for(accept: &str) -> Format {
+pub fn format_for(accept: &str) -> Format {
     let quality = |wanted: fn(&str) -> bool| {
         let ranges = accept.split(',').filter_map(media_range);
         ranges.filter(|(media, _)| wanted(media)).map(|(_, quality)| quality).max().unwrap_or(0)

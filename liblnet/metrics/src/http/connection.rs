@@ -1,4 +1,4 @@
-//! One connection of a client: its request is read, its response written, and then the connection ends.
+//! One connection of a client: its request is read, its response written, and then the connection ends, unless it becomes a stream.
 
 use super::request::{HttpRequest, MAX_HEAD};
 use super::response::HttpResponse;
@@ -30,6 +30,16 @@ enum Phase {
     Reading(Vec<u8>),
     Writing { bytes: Vec<u8>, sent: usize },
     Closing { discarded: usize },
+    Streaming,
+}
+
+/// What a request is answered with.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// A response, after which the connection ends.
+    Response(HttpResponse),
+    /// Events, as long as the client reads them.
+    Stream,
 }
 
 impl Connection {
@@ -47,7 +57,7 @@ impl Connection {
     /// The events that the connection waits for.
     pub(crate) const fn events(&self) -> PollFlags {
         match self.phase {
-            Phase::Reading(_) | Phase::Closing { .. } => PollFlags::IN,
+            Phase::Reading(_) | Phase::Closing { .. } | Phase::Streaming => PollFlags::IN,
             Phase::Writing { .. } => PollFlags::OUT,
         }
     }
@@ -62,21 +72,23 @@ impl Connection {
         matches!(self.phase, Phase::Reading(_))
     }
 
-    /// Does what is possible without waiting. Returns whether the connection goes on; `respond` makes the response to the request
-    /// when that is complete.
-    pub(crate) fn advance(
-        &mut self,
-        now: Instant,
-        respond: impl FnOnce(&HttpRequest) -> HttpResponse,
-    ) -> bool {
-        self.try_advance(now, respond).unwrap_or(false)
+    /// Whether the request was answered with a stream.
+    pub(crate) const fn is_stream(&self) -> bool {
+        matches!(self.phase, Phase::Streaming)
     }
 
-    fn try_advance(
-        &mut self,
-        now: Instant,
-        respond: impl FnOnce(&HttpRequest) -> HttpResponse,
-    ) -> io::Result<bool> {
+    /// The socket of a connection that has become a stream.
+    pub(crate) fn into_socket(self) -> TcpStream {
+        self.socket
+    }
+
+    /// Does what is possible without waiting. Returns whether the connection goes on; `answer` makes the answer to the request
+    /// when that is complete.
+    pub(crate) fn advance(&mut self, now: Instant, answer: impl FnOnce(&HttpRequest) -> Answer) -> bool {
+        self.try_advance(now, answer).unwrap_or(false)
+    }
+
+    fn try_advance(&mut self, now: Instant, answer: impl FnOnce(&HttpRequest) -> Answer) -> io::Result<bool> {
         if let Phase::Reading(bytes) = &mut self.phase {
             let room = MAX_HEAD.saturating_sub(bytes.len());
             let mut buffer = [0; 2048];
@@ -90,7 +102,13 @@ impl Connection {
             bytes.extend_from_slice(buffer.get(..count).unwrap_or_default());
             let bytes = match HttpRequest::parse(bytes) {
                 Ok(None) => return Ok(true),
-                Ok(Some(request)) => respond(&request).into_bytes(request.head_only),
+                Ok(Some(request)) => match answer(&request) {
+                    Answer::Response(response) => response.into_bytes(request.head_only),
+                    Answer::Stream => {
+                        self.phase = Phase::Streaming;
+                        return Ok(true);
+                    }
+                },
                 Err(status) => HttpResponse::refusal(status).into_bytes(false),
             };
             self.phase = Phase::Writing { bytes, sent: 0 };
@@ -121,7 +139,7 @@ impl Connection {
 }
 
 /// The result of a call that does not wait; `None` if it would have to.
-fn done(result: io::Result<usize>) -> io::Result<Option<usize>> {
+pub(super) fn done(result: io::Result<usize>) -> io::Result<Option<usize>> {
     match result {
         Ok(count) => Ok(Some(count)),
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),

@@ -3,24 +3,24 @@
 use super::response::Status;
 
 /// The most bytes that the head of a request may have.
-pub(super) const MAX_HEAD: usize = 8 * 1024;
+pub const MAX_HEAD: usize = 8 * 1024;
 /// The most headers that a request may have.
 const MAX_HEADERS: usize = 64;
 
 /// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HttpRequest {
+pub struct HttpRequest {
     /// The path, without a query.
-    pub(crate) path: String,
+    pub path: String,
     /// The values of all headers Accept, separated by commas.
-    pub(crate) accept: String,
+    pub accept: String,
     /// Whether the client wants only the head of the response.
-    pub(crate) head_only: bool,
+    pub head_only: bool,
 }
 
 impl HttpRequest {
     /// Reads the head of a request from the bytes so far; `Ok(None)`: it is not complete. A body is not read.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, Status> {
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Status> {
         let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(bytes) {

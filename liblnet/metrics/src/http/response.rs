@@ -2,12 +2,18 @@
 
 /// The status of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub enum Status {
+    /// 200
     Ok,
+    /// 400
     BadRequest,
+    /// 404
     NotFound,
+    /// 405
     MethodNotAllowed,
+    /// 431
     TooLarge,
+    /// 503
     Unavailable,
 }
 
@@ -24,18 +30,29 @@ impl Status {
     }
 }
 
+/// The head of a response of server-sent events, which has no known length.
+pub(super) const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\
+     X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n";
+
 /// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HttpResponse {
     pub(crate) status: Status,
     pub(crate) content_type: &'static str,
+    /// Lines of the head besides those that all responses have, each with its end.
+    pub(crate) more_headers: String,
     pub(crate) body: String,
 }
 
 impl HttpResponse {
     /// A response of plain text.
     pub(crate) fn text(status: Status, body: impl Into<String>) -> Self {
-        Self { status, content_type: "text/plain; charset=utf-8", body: body.into() }
+        Self {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            more_headers: String::new(),
+            body: body.into(),
+        }
     }
 
     /// The response to a request that cannot be served.
@@ -45,11 +62,11 @@ impl HttpResponse {
 
     /// All bytes of the response; without the body for a HEAD request.
     pub(super) fn into_bytes(self, head_only: bool) -> Vec<u8> {
-        let Self { status, content_type, body } = self;
+        let Self { status, content_type, more_headers, body } = self;
         let allow = if status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" };
         let head = format!(
-            "HTTP/1.1 {}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n{allow}Cache-Control: no-store\r\n\
-             X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 {}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n{allow}{more_headers}\
+             Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
             status.line(),
             body.len()
         );
