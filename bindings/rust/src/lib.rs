@@ -32,6 +32,7 @@
 //! | `queue`, `event` | queues, operations, events |
 //! | `message`, `buffer` | parameters of operations; memory |
 //! | [`raw`], [`sys`] | the base for crates with descriptors of their own; the C functions |
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod address;
 mod buffer;
