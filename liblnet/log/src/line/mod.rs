@@ -5,7 +5,7 @@ mod fields;
 use crate::LogClass;
 use fields::Fields;
 use log::Level;
-use serde::Serialize;
+use std::fmt::Write;
 use std::time::SystemTime;
 
 /// The name of the variable that chooses the form.
@@ -95,20 +95,25 @@ impl Line<'_> {
 
     fn json(&self, now: SystemTime) -> Vec<u8> {
         let Fields { ni, peer, gateway, net } = Fields::of(self.message);
-        let object = JsonLine {
-            time: humantime::format_rfc3339_millis(now).to_string(),
-            level: level_name(self.level),
-            class: self.class(),
-            subsystem: self.subsystem,
-            message: self.message,
-            ni,
-            peer,
-            gateway,
-            net,
-        };
-        let mut bytes = serde_json::to_vec(&object).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
+        let time = humantime::format_rfc3339_millis(now).to_string();
+        let mut object = "{".to_owned();
+        for (name, value) in [
+            ("time", Some(time.as_str())),
+            ("level", Some(level_name(self.level))),
+            ("class", self.class()),
+            ("subsystem", Some(self.subsystem)),
+            ("message", Some(self.message)),
+            ("ni", ni),
+            ("peer", peer),
+            ("gateway", gateway),
+            ("net", net),
+        ] {
+            if let Some(value) = value {
+                push_member(&mut object, name, value);
+            }
+        }
+        object.push_str("}\n");
+        object.into_bytes()
     }
 
     /// The entry in the journal's native protocol: `FIELD=value` on a line of its own, or, for a value of several lines, `FIELD`, the length
@@ -136,22 +141,20 @@ impl Line<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct JsonLine<'a> {
-    time: String,
-    level: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    class: Option<&'a str>,
-    subsystem: &'a str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ni: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    peer: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gateway: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    net: Option<&'a str>,
+/// Adds a member of an object of JSON, whose first byte is there: a name that needs no escapes, and a text (RFC 8259).
+fn push_member(object: &mut String, name: &str, value: &str) {
+    let comma = if object.len() > 1 { "," } else { "" };
+    // Writing into a string does not fail.
+    let _ = write!(object, "{comma}\"{name}\":\"");
+    for character in value.chars() {
+        let _ = match character {
+            '"' | '\\' => write!(object, "\\{character}"),
+            '\n' => write!(object, "\\n"),
+            '\0'..='\u{1f}' => write!(object, "\\u{:04x}", u32::from(character)),
+            _ => object.write_char(character),
+        };
+    }
+    object.push('"');
 }
 
 fn push_field(entry: &mut Vec<u8>, name: &str, value: &str) {
