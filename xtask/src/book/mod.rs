@@ -35,10 +35,10 @@ pub(crate) fn write(root: &Path, target: &Path) -> Result<()> {
         // mdBook shows Mermaid as text; the pages of the repository draw it.
         let drawn =
             format!("[Drawn]({REPOSITORY}/blob/main/{chapter}), this text is a picture:\n\n```text\n");
-        write_new(&target.join(place(chapter)), &text.replace("```mermaid\n", &drawn))?;
+        write_new(&target.join(place(chapter)), text.replace("```mermaid\n", &drawn))?;
     }
     for picture in pictures {
-        write_new(&target.join(place(&picture)), &fs::read_to_string(root.join(&picture))?)?;
+        write_new(&target.join(place(&picture)), fs::read(root.join(&picture))?)?;
     }
     Ok(())
 }
@@ -88,7 +88,7 @@ impl Book {
             return link.to_owned();
         }
         let (path, anchor) = links::resolved(chapter, link);
-        let is_picture = path.ends_with(".svg");
+        let is_picture = path.ends_with(".svg") || path.ends_with(".png");
         if is_picture {
             pictures.insert(path.clone());
         }
@@ -106,7 +106,7 @@ fn place(path: &str) -> String {
     path.strip_suffix("README.md").map_or_else(|| path.to_owned(), |folder| format!("{folder}index.md"))
 }
 
-fn write_new(path: &Path, text: &str) -> Result<()> {
+fn write_new(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
-    Ok(fs::write(path, text)?)
+    Ok(fs::write(path, content)?)
 }
