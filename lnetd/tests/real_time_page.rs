@@ -148,8 +148,8 @@ const LOW_CONTRAST: &str = "(() => { \
 /// A node that nobody has measured: with latencies, with a long name, and with text that would be HTML.
 fn made_up_node(name: &str) -> Value {
     let hostile = "<img src=x onerror=\"document.title='attacked'\">";
-    let latency =
-        json!({"put": {"count": 1000, "sum_us": 56_000, "buckets": [0, 0, 0, 10, 100, 700, 180, 9, 1]}});
+    let latency = json!({"put_ack": {"measured": 1000, "mean_us": 56.0, "p50_us": "32", "p90_us": "64", "p99_us": "64",
+        "below_us": {"8": 10, "16": 100, "32": 700, "64": 180, "128": 9, "256": 1}}});
     let health = json!({"health value": 700, "dropped": 3, "network timeout": 4});
     let statistics = json!({"send_count": 1_234_567, "recv_count": 1, "drop_count": 2});
     let ni = json!({"nid": "203.0.113.101@tcp21", "status": "up", "interfaces": {"0": hostile}, "statistics": statistics,
@@ -196,8 +196,8 @@ fn the_page_is_readable_on_a_phone_in_the_dark_and_without_colours() {
         ("peers", "unresponsive from 203.0.113.101@tcp21"),
         ("paths", "✖ unresponsive"),
         ("routes", "✖ down"),
-        ("latencies", "203.0.113.101@tcp21: put"),
-        ("latencies", "1,000 operations, mean 56 µs, half below 32 µs, 99 % below 64 µs"),
+        ("latencies", "203.0.113.101@tcp21: put_ack"),
+        ("latencies", "1,000 measured, mean 56 µs, half below 32 µs, 99 % below 64 µs"),
     ] {
         assert_eq!(browser.evaluate(&shows(part, text)), true, "{part}: {text}");
     }

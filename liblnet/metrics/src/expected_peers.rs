@@ -1,7 +1,7 @@
 //! Pings of expected peers that are not reachable, as far as the node knows: as long as no program sends to them, nothing else tells it
 //! that they are.
 
-use crate::service::Nodes;
+use crate::nodes::Nodes;
 use lnet_dlc::request::{Backend, Peer, Ping, Request};
 use lnet_os::thread::JoinHandle;
 use lnet_wire::{Nid, Pid, ProcessId, Reachability};

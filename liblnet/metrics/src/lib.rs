@@ -10,6 +10,7 @@ mod config;
 mod expected_peers;
 pub mod health;
 pub mod http;
+mod nodes;
 mod page;
 mod row;
 mod server;
@@ -19,8 +20,8 @@ mod table;
 mod text;
 
 pub use config::{Address, MetricsConfig, NotAnAddress, VARIABLES, parse_nids};
+pub use nodes::{NamedNode, Nodes, SharedBackend};
 pub use row::{Kind, Number, Row, Unit};
 pub use server::{MetricsListener, MetricsServer};
-pub use service::{NamedNode, Nodes, SharedBackend};
 pub use table::{lustre_rows, rows};
 pub use text::{Format, NodeSample, exposition};

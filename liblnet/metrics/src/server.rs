@@ -7,7 +7,8 @@
 use crate::config::{Address, MetricsConfig};
 use crate::expected_peers::ExpectedPeers;
 use crate::http::{Connection, HttpRequest};
-use crate::service::{Nodes, Service};
+use crate::nodes::Nodes;
+use crate::service::Service;
 use crate::streams::{MAX_STREAMS, Streams};
 use lnet_log::{LogClass, write_line};
 use lnet_os::descriptor::{accept_tcp, listen_tcp, unix_pair};

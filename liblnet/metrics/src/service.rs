@@ -2,40 +2,13 @@
 
 use crate::health;
 use crate::http::{Answer, HttpRequest, HttpResponse, Status, format_for};
+use crate::nodes::{MAX_PEERS, NamedNode, Nodes};
 use crate::page::{self, Feed, Update};
 use crate::text::{NodeSample, exposition};
-use lnet_dlc::Backend;
 use lnet_dlc::ops::sample::Sample;
 use lnet_wire::Nid;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A backend that threads share.
-pub type SharedBackend = Arc<dyn Backend + Send + Sync>;
-
-/// The most peers of a node that have metrics, the first of the list: a page of more would take tens of megabytes.
-pub(crate) const MAX_PEERS: usize = 4096;
-
-/// A node whose metrics are served.
-pub struct NamedNode {
-    /// The name of the node.
-    pub name: String,
-    /// The node.
-    pub backend: SharedBackend,
-}
-
-/// The nodes whose metrics are served. They are looked up at each request, as nodes come and go.
-pub trait Nodes: Send + Sync {
-    /// The nodes that there are now.
-    fn all(&self) -> Vec<NamedNode>;
-}
-
-/// A function that lists nodes is a source of them.
-impl<F: Fn() -> Vec<NamedNode> + Send + Sync> Nodes for F {
-    fn all(&self) -> Vec<NamedNode> {
-        self()
-    }
-}
 
 /// The pages of a server.
 pub(crate) struct Service {

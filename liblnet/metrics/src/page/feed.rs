@@ -2,7 +2,7 @@
 
 use super::{changes, snapshot};
 use crate::health;
-use crate::service::{MAX_PEERS, NamedNode};
+use crate::nodes::{MAX_PEERS, NamedNode};
 use lnet_dlc::Backend;
 use lnet_dlc::ops::events::{self, EventFilter};
 use lnet_dlc::ops::sample::{Rates, Sample};
@@ -126,7 +126,7 @@ fn message(name: &str, data: &Json) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::service::SharedBackend;
+    use crate::nodes::SharedBackend;
     use lnet_dlc::request::{
         ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus, NiTunables,
         NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Reply, Request,
@@ -153,6 +153,7 @@ pub(super) mod tests {
             bytes: ElementStats::default(),
             heat: Heat::default(),
             health: PeerHealth { value: 1000, ..PeerHealth::default() },
+            latencies: Vec::new(),
         };
         let reachability = Some(PeerReachability { state, seconds: 3, paths: 1, usable_paths: 1 });
         Peer { primary: nid, multi_rail: true, state: 0, nis: vec![ni], discovery: None, reachability }
@@ -174,6 +175,7 @@ pub(super) mod tests {
             health: LocalHealth { value: 1000, ..LocalHealth::default() },
             tx_credits: 250,
             min_tx_credits: 240,
+            latencies: Vec::new(),
         };
         Sample {
             node: NodeInfo {
