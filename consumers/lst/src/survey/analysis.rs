@@ -28,6 +28,9 @@ pub struct Slow {
     pub others: f64,
 }
 
+/// A part that a node has in pairs: the culprit that a node with that part is, and the node that has it in a pair.
+type Part = (fn(usize) -> Culprit, fn(&Pair) -> usize);
+
 /// Finds the slow parts: those with a rate below `share` (0 to 1) of the median of comparable pairs.
 ///
 /// A node is compared, as a client and as a server, with all pairs in which it has not this part. A pair is compared with the other
@@ -35,8 +38,7 @@ pub struct Slow {
 /// not named one by one. Where neither has another pair, all other pairs count.
 pub fn slow(rates: &[(Pair, f64)], share: f64) -> Vec<Slow> {
     let mut found = Vec::new();
-    let parts: [(fn(usize) -> Culprit, fn(&Pair) -> usize); 2] =
-        [(Culprit::Client, |pair| pair.from), (Culprit::Server, |pair| pair.to)];
+    let parts: [Part; 2] = [(Culprit::Client, |pair| pair.from), (Culprit::Server, |pair| pair.to)];
     for (culprit, node_of) in parts {
         let groups = grouped(rates, node_of);
         for (node, of_node) in groups.into_iter().filter(|(_, pairs)| pairs.len() >= PAIRS_OF_A_NODE) {
@@ -101,10 +103,13 @@ mod tests {
 
     const NO: f64 = -1.0;
 
+    /// The name of a case, the rates of its pairs, and what is slow.
+    type Row<'a> = (&'a str, &'a [&'a [f64]], Vec<Culprit>);
+
     #[test]
     fn what_is_slow_is_named_once() {
         let pair = |from, to| Culprit::Pair(Pair { from, to });
-        let table: [(&str, &[&[f64]], Vec<Culprit>); 14] = [
+        let table: [Row<'_>; 14] = [
             ("no pairs", &[], vec![]),
             ("one pair", &[&[NO, 9.0]], vec![]),
             ("both directions of one pair", &[&[NO, 100.0], &[10.0, NO]], vec![pair(1, 0)]),

@@ -27,8 +27,11 @@ pub(super) struct Section {
     /// A key, and one that is not read beside it.
     pub(super) excludes: Option<(&'static str, &'static str)>,
     /// Keys of numbers that are listed elsewhere.
-    pub(super) numbers: Option<fn() -> Vec<(Range, String)>>,
+    pub(super) numbers: Option<ListNumbers>,
 }
+
+/// A function that lists numbers: their ranges, which have their keys, and sentences about them.
+pub(super) type ListNumbers = fn() -> Vec<(Range, String)>;
 
 /// A kind of value.
 #[derive(Clone, Copy)]

@@ -46,7 +46,7 @@ mod tests {
             ("missing", Err(start_error!(Errno::Shutdown, "ends")), NextStep::End),
         ];
         for (last, result, expected) in table {
-            assert_eq!(after_attempt(last, result.as_ref().map(|()| ())), expected, "{last}, {result:?}");
+            assert_eq!(after_attempt(last, result.as_ref().copied()), expected, "{last}, {result:?}");
         }
     }
 }
