@@ -221,9 +221,11 @@ static int start_named(const char *name)
 	size_t count = 0;
 
 	snprintf(notify_variable, sizeof(notify_variable), "NOTIFY_SOCKET=%s", notify_at.sun_path);
-	for (char **variable = environ; *variable != NULL && count + 2 < sizeof(environment) / sizeof(environment[0]); variable++)
+	for (char **variable = environ; *variable != NULL && count + 3 < sizeof(environment) / sizeof(environment[0]); variable++)
 		environment[count++] = *variable;
 	environment[count++] = notify_variable;
+	/* As a node of the process: unless the program says otherwise, an interface that is not there ends the start. */
+	environment[count++] = "LNET_WAIT_FOR_INTERFACES=disabled";
 	environment[count] = NULL;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
