@@ -4,7 +4,7 @@ use super::{CommandOutcome, Context};
 use crate::cli::{Events, Format};
 use lnet_dlc::ops::events::{self, EventFilter};
 use lnet_dlc::request::StateChange;
-use lnet_dlc::{Operation, ReturnCode, SeqNo, Value};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use lnet_wire::Errno;
 use std::io::{self, Write};
 use std::thread;
@@ -35,7 +35,7 @@ fn show(filter: &EventFilter, cx: &mut Context<'_>) -> Result<(), Errno> {
     let (changes, _) = events::changes_after(cx.node, 0, filter)?;
     match cx.format {
         Format::Yaml => cx.text = changes.iter().map(line).collect(),
-        Format::Json => cx.report.show("events", changes.iter().map(to_value).collect::<Vec<_>>()),
+        Format::Json => cx.report.show("events", changes.iter().map(events::to_value).collect::<Vec<_>>()),
     }
     Ok(())
 }
@@ -49,7 +49,7 @@ fn follow(filter: &EventFilter, cx: &Context<'_>) -> Result<(), Errno> {
         let mut out = io::stdout().lock();
         let written = changes.iter().try_for_each(|change| match cx.format {
             Format::Yaml => out.write_all(line(change).as_bytes()),
-            Format::Json => writeln!(out, "{}", to_value(change).to_json()),
+            Format::Json => writeln!(out, "{}", events::to_value(change).to_json()),
         });
         if written.and_then(|()| out.flush()).is_err() {
             return Ok(());
@@ -59,16 +59,8 @@ fn follow(filter: &EventFilter, cx: &Context<'_>) -> Result<(), Errno> {
     }
 }
 
-fn to_value(change: &StateChange) -> Value {
-    events::to_value(change, time(change))
-}
-
 fn line(change: &StateChange) -> String {
-    format!("{} {:<5} {}\n", time(change), change.level, change.text)
-}
-
-fn time(change: &StateChange) -> String {
-    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(change.at_ms)).to_string()
+    format!("{} {:<5} {}\n", events::time_text(change), change.level, change.text)
 }
 
 fn millis(time: SystemTime) -> u64 {

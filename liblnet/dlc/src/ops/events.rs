@@ -3,6 +3,7 @@
 use crate::Value;
 use crate::request::{Backend, Peer, Request, StateChange};
 use lnet_wire::{Errno, Nid};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The changes that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,10 +54,25 @@ pub fn changes_after(
     }
 }
 
-/// A change for YAML and JSON. `time` is its time in words.
-pub fn to_value(change: &StateChange, time: String) -> Value {
+/// The newest changes about the peer with this NID, at most `max`, the newest last. None where the node keeps no history.
+pub fn last_about(backend: &dyn Backend, nid: Nid, max: usize) -> Vec<StateChange> {
+    let Ok((mut all, _)) = changes_after(backend, 0, &EventFilter::default()) else { return Vec::new() };
+    if !all.is_empty() {
+        let filter = EventFilter { since_ms: 0, about: Some(EventFilter::about(backend, nid)) };
+        all.retain(|change| filter.wants(change));
+    }
+    all.split_off(all.len().saturating_sub(max))
+}
+
+/// The time of a change in UTC, as in log lines.
+pub fn time_text(change: &StateChange) -> String {
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(change.at_ms)).to_string()
+}
+
+/// A change for YAML and JSON.
+pub fn to_value(change: &StateChange) -> Value {
     Value::map()
-        .with("time", Value::Quoted(time))
+        .with("time", Value::Quoted(time_text(change)))
         .with("kind", change.kind.as_str())
         .with("level", change.level.as_str())
         .with("subject", Value::Quoted(change.subject.clone()))
@@ -98,6 +114,24 @@ mod tests {
         ] {
             assert_eq!(filter.wants(&change(1, at_ms, subject, text)), expected, "{at_ms} {subject} {text}");
         }
+    }
+
+    #[test]
+    fn the_last_changes_of_a_peer_are_the_newest_ones_in_order() {
+        let backend = |request: Request| match request {
+            Request::GetHistory(after) => {
+                let all = (after + 1..=6).map(|number| {
+                    change(number, number, if number == 5 { "10.0.0.2@tcp" } else { "10.0.0.1@tcp" }, "")
+                });
+                Ok(Reply::History(all.collect()))
+            }
+            _ => Err(Errno::NotFound.into()),
+        };
+        let found = last_about(&backend, "10.0.0.1@tcp".parse().unwrap(), 3);
+        assert_eq!(found.iter().map(|change| change.number).collect::<Vec<_>>(), [3, 4, 6]);
+        assert_eq!(time_text(&found[0]), "1970-01-01T00:00:00.003Z");
+        let without = |_| Err(Errno::NotSupported.into());
+        assert_eq!(last_about(&without, "10.0.0.1@tcp".parse().unwrap(), 3), []);
     }
 
     #[test]

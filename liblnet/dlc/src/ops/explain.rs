@@ -1,6 +1,7 @@
 //! Explanation of the path that a message would take. The kernel's tools have no such command.
 
 use super::error_text::{error_text, one_nid};
+use super::events;
 use crate::host_names::Names;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Explain, Explanation, Passed};
@@ -8,8 +9,11 @@ use crate::{ReturnCode, Value};
 use lnet_wire::Reachability;
 use lnet_wire::{Errno, Nid};
 
+/// The number of events of the peer that are shown.
+const LAST_EVENTS: usize = 5;
+
 /// Shows which interface of this node and which of the peer the next message to `to` would use, and why each
-/// other was not chosen. Nothing is sent.
+/// other was not chosen; and the last events of the peer and its paths. Nothing is sent.
 pub fn explain(
     backend: &dyn Backend,
     to: &str,
@@ -27,7 +31,12 @@ pub fn explain(
     });
     match asked {
         Ok(explanation) => {
-            report.show("explain", vec![to_value(to, &explanation)]);
+            let mut shown = to_value(to, &explanation);
+            let last = events::last_about(backend, explanation.primary, LAST_EVENTS);
+            if !last.is_empty() {
+                shown.push("last events", last.iter().map(events::to_value).collect::<Vec<_>>());
+            }
+            report.show("explain", vec![shown]);
             report.success(Operation::Show, "explain", seq_no)
         }
         Err((rc, text)) => report.end(Operation::Show, "explain", seq_no, rc, text),

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 type Scene = (Request, Result<Reply, Errno>);
 
-/// Answers the scripted requests in their order and panics at any other. No interface waits unless the script says so.
+/// Answers the scripted requests in their order and panics at any other. No interface waits, and nothing has
+/// happened, unless the script says so.
 pub(super) struct Fake(RefCell<VecDeque<(Request, Result<Reply, RequestError>)>>);
 
 impl Fake {
@@ -39,6 +40,9 @@ impl Backend for Fake {
         let is_next = self.0.borrow().front().is_some_and(|(expected, _)| *expected == request);
         if request == Request::GetWaitingNis && !is_next {
             return Ok(Reply::WaitingNis(Vec::new()));
+        }
+        if matches!(request, Request::GetHistory(_)) && !is_next {
+            return Ok(Reply::History(Vec::new()));
         }
         let scene = self.0.borrow_mut().pop_front();
         let (expected, reply) = scene.unwrap_or_else(|| panic!("nothing more was expected: {request:?}"));
