@@ -225,7 +225,7 @@ fn the_page_is_readable_on_a_phone_in_the_dark_and_without_colours() {
             ("columnheader", "Health value"),
             ("rowheader", "203.0.113.102@tcp21"),
             ("cell", "down"),
-            ("image", "Histogram: 1,000 operations"),
+            ("image", "Histogram: 1,000 measured"),
             ("button", "Pause"),
             ("combobox", "Node"),
         ] {
