@@ -1,24 +1,20 @@
 //! `lst bench`: session, groups, test, result, and all is undone.
 
+use super::measuring::{MIB, counters, error_count, pause, test_of};
 use super::{CommandFailure, Context, Exit, Result, batch, nids, session};
 use crate::cli;
 use crate::live;
-use lnet_selftest::console::call::{AddTest, Counters, Target, TransactionResult};
+use lnet_selftest::console::call::{AddTest, Target};
 use lnet_selftest::console::rates::Rates;
 use lnet_selftest::console::{Command, Direction, Distribution, Name, TestSpec};
 use lnet_wire::Nid;
 use serde::Serialize;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The timeout, in seconds, for nodes to send their counters.
-const TIMEOUT: u32 = 10;
 /// Time for which the test runs before the measurement, so that connections exist.
 const WARM_UP: Duration = Duration::from_millis(500);
-/// Interval at which the wait for the end of the measurement checks for an interruption.
-const STEP: Duration = Duration::from_millis(100);
-pub(super) const MIB: f64 = 1_048_576.0;
 
 /// The result of a measurement.
 #[derive(Debug, Serialize)]
@@ -39,12 +35,7 @@ struct Measured {
 }
 
 pub(super) fn bench(it: &cli::Bench, cx: &mut Context<'_>) -> Result {
-    let words = if it.test.is_empty() {
-        vec!["brw".into(), "write".into(), "size=1m".into()]
-    } else {
-        it.test.clone()
-    };
-    let test = cli::test_spec(&words).map_err(CommandFailure::usage)?;
+    let test = test_of(&it.test)?;
     let servers = nids::expand(&it.nids).map_err(CommandFailure::usage)?;
     let clients = it.from.as_deref().map(nids::expand).transpose().map_err(CommandFailure::usage)?;
     let seconds = u32::try_from(it.time.as_secs()).unwrap_or(u32::MAX);
@@ -98,13 +89,13 @@ fn measure(
         }
     }
     pause(cx, WARM_UP, interrupted);
-    let before = counters(cx, &to)?;
+    let before = counters(cx, Target::Group(to.clone()))?;
     if it.live {
         live::watch(cx, &batch, Duration::from_secs(1), Some(it.time))?;
     } else {
         pause(cx, it.time, interrupted);
     }
-    let after = counters(cx, &to)?;
+    let after = counters(cx, Target::Group(to.clone()))?;
     let ends = cx.transact(Command::StopBatch { batch: batch.clone(), force: false })?;
     cx.report(&ends)?;
     let rows = || {
@@ -118,7 +109,7 @@ fn measure(
     let passed =
         rows().map(|(before, after)| after.running_ms.wrapping_sub(before.running_ms)).max().unwrap_or(0);
     let is_read = matches!(test, TestSpec::Brw(brw) if brw.direction == Direction::Read);
-    let of_clients = counters(cx, &from)?;
+    let of_clients = counters(cx, Target::Group(from.clone()))?;
     let errors = [&of_clients, &after].into_iter().flat_map(|outcome| &outcome.nodes);
     let errors: u64 = errors.filter_map(|node| node.counters()).map(error_count).sum();
     let measured = Measured {
@@ -172,24 +163,6 @@ fn say(cx: &mut Context<'_>, it: &cli::Bench, measured: &Measured) -> Result<()>
         }
     }
     cx.say(&format!("errors     {}", measured.errors))
-}
-
-fn counters(cx: &mut Context<'_>, group: &Name) -> Result<TransactionResult> {
-    cx.transact(Command::Stat { target: Target::Group(group.clone()), timeout: TIMEOUT })
-}
-
-pub(super) fn error_count(counters: &Counters) -> u64 {
-    let Counters { brw_errors, ping_errors, .. } = counters;
-    u64::from(*brw_errors) + u64::from(*ping_errors)
-}
-
-/// Waits unless the user has had enough.
-pub(super) fn pause(cx: &mut Context<'_>, time: Duration, interrupted: &AtomicBool) {
-    let until = cx.now() + time;
-    while cx.now() < until && !interrupted.load(Ordering::Relaxed) {
-        let left = until.saturating_sub(cx.now());
-        cx.wait(left.min(STEP));
-    }
 }
 
 #[cfg(test)]

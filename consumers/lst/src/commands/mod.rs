@@ -4,6 +4,7 @@ mod add_test;
 mod batch;
 pub mod bench;
 mod group;
+mod measuring;
 mod nids;
 mod ping;
 mod query;

@@ -2,7 +2,7 @@
 
 mod show;
 
-use super::bench::{error_count, pause};
+use super::measuring::{self, error_count, pause, test_of};
 use super::{CommandFailure, Context, Exit, Result, batch, nids, session};
 use crate::cli;
 use crate::console::CallError;
@@ -17,8 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The timeout, in seconds, for nodes to send their counters.
-const TIMEOUT: u32 = 10;
 /// Time for which a test runs before its measurement, so that connections exist.
 const WARM_UP: Duration = Duration::from_millis(200);
 
@@ -54,12 +52,7 @@ struct Reading {
 }
 
 pub(super) fn survey(it: &cli::Survey, cx: &mut Context<'_>) -> Result {
-    let words = if it.test.is_empty() {
-        vec!["brw".into(), "write".into(), "size=1m".into()]
-    } else {
-        it.test.clone()
-    };
-    let test = cli::test_spec(&words).map_err(CommandFailure::usage)?;
+    let test = test_of(&it.test)?;
     let expand = |lists: &[String]| -> Result<Vec<Nid>> {
         let lists = lists.iter().map(|list| nids::expand(list).map_err(CommandFailure::Usage));
         Ok(lists.collect::<Result<Vec<_>>>()?.concat())
@@ -164,9 +157,9 @@ impl Run<'_> {
             true => None,
             false => {
                 pause(cx, WARM_UP, self.interrupted);
-                let before = stat(cx, &nids)?;
+                let before = measuring::counters(cx, Target::Nodes(nids.clone()))?;
                 pause(cx, self.it.time, self.interrupted);
-                Some((before, stat(cx, &nids)?))
+                Some((before, measuring::counters(cx, Target::Nodes(nids.clone()))?))
             }
         };
         let mut readings = Vec::new();
@@ -292,8 +285,4 @@ fn failure(outcome: &TransactionResult, is_meant: impl Fn(&NodeResult) -> bool) 
 /// The group of one node.
 fn group(node: usize) -> Result<Name> {
     super::name(&format!("node{}", node + 1))
-}
-
-fn stat(cx: &mut Context<'_>, nids: &[Nid]) -> Result<TransactionResult> {
-    cx.transact(Command::Stat { target: Target::Nodes(nids.to_vec()), timeout: TIMEOUT })
 }

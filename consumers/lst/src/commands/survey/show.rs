@@ -1,6 +1,6 @@
 //! Shows the results of a survey: matrices, what is slow, and what failed.
 
-use super::super::bench::MIB;
+use super::super::measuring::MIB;
 use super::super::{Context, Exit, Result};
 use super::{PairResult, Results};
 use crate::cli;
