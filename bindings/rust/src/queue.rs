@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// A queue of events: those of the messages that are sent by it, and of the memory that is attached by it.
 ///
-/// Its events are fetched with [`EventQueue::poll`] and [`EventQueue::wait`], or go to a handler. When it is dropped, all its descriptors are
+/// The program fetches the events with [`EventQueue::poll`] and [`EventQueue::wait`], or they go to a handler. When the queue is dropped, all its descriptors are
 /// unlinked, and the drop waits for their last events: for an operation that is in progress with a peer that does not respond, up to the
 /// transaction timeout. Dropped in a handler it is leaked, with its reference on the node.
 pub struct EventQueue {
@@ -52,7 +52,7 @@ struct LiveTable {
 struct LiveEntry {
     /// None while LNet makes it.
     handle: Option<sys::lnet_handle_md>,
-    /// Its events are dropped: its message was refused, or its queue is being dropped.
+    /// Whether the events are dropped: the message was refused, or the queue is being dropped.
     is_discarded: bool,
 }
 

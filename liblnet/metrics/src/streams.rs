@@ -23,7 +23,7 @@ pub(crate) struct Streams {
     began: Instant,
 }
 
-/// What the streams are sent.
+/// The updates for the streams.
 #[derive(Debug)]
 struct Source {
     feed: Feed,

@@ -10,7 +10,7 @@ use lnet_settings::MAX_INT;
 
 /// A kind of mapping.
 pub(super) struct Section {
-    /// Its name in the schema.
+    /// The name of the section in the schema.
     pub(super) name: &'static str,
     /// The top-level key of the block that it is in; empty: any.
     pub(super) block: &'static str,

@@ -33,7 +33,7 @@ enum Phase {
     Streaming,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// A response, after which the connection ends.

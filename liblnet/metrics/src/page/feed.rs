@@ -1,4 +1,4 @@
-//! What open pages are sent: the states of all nodes, and the changes since the last time.
+//! The updates for open pages: the states of all nodes, and the changes since the last time.
 
 use super::{changes, snapshot};
 use crate::health;
