@@ -30,15 +30,16 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The phases of a run. Up to `LEARNING` all threads run freely.
 const FREE: u8 = 0;
 const LEARNING: u8 = 1;
-const IN_STEP: u8 = 2;
-const ENDING: u8 = 3;
+const LEARNED: u8 = 2;
+const IN_STEP: u8 = 3;
+const ENDING: u8 = 4;
 
 static IS_AWAKE: AtomicBool = AtomicBool::new(false);
 static PHASE: AtomicU8 = AtomicU8::new(FREE);
 /// Reports that the node has written, and that the programs have read.
 static REPORTS_SENT: AtomicU32 = AtomicU32::new(0);
 static REPORTS_READ: AtomicU32 = AtomicU32::new(0);
-/// Operations from `LEARNING` on.
+/// Operations of both programs from `LEARNING` on: a PUT, and that the event of a PUT has been handled.
 static OPERATIONS_SENT: AtomicU32 = AtomicU32::new(0);
 static OPERATIONS_READ: AtomicU32 = AtomicU32::new(0);
 /// Whether the node's thread of the program that asks waits for an operation.
@@ -53,8 +54,6 @@ static SLEEPERS: AtomicU32 = AtomicU32::new(0);
 thread_local! {
     /// The program whose reports this thread reads.
     static PROGRAM: Cell<Option<usize>> = const { Cell::new(None) };
-    /// Whether this is the thread of the program that sends operations.
-    static SENDS: Cell<bool> = const { Cell::new(false) };
     /// Whether this is the node's thread for that program.
     static CARRIES_OUT: Cell<bool> = const { Cell::new(false) };
     /// Whether this is a thread of the node that sleeps, or has not looked since.
@@ -71,18 +70,16 @@ pub(crate) fn this_thread_is(program: usize) {
     if IS_AWAKE.load(SeqCst) {
         PROGRAM.set(Some(program));
     }
-    SENDS.set(program == ASKING);
 }
 
-/// The node's thread that carries out the next operation is the one that is kept in step.
+/// The node's thread that carries out the next operation is the one that is kept in step: that of the program that asks.
 pub(crate) fn learn_node_thread() {
     PHASE.store(LEARNING, SeqCst);
 }
 
 /// Keeps all threads in step, once the node's other thread sleeps too: it has nothing to do any more.
 pub(crate) fn keep_in_step() {
-    let sleepers = if IS_AWAKE.load(SeqCst) { 1 } else { 2 };
-    keep_until(|| NODE_SLEEPERS.load(SeqCst) == sleepers);
+    keep_until(node_threads_sleep);
     PHASE.store(IN_STEP, SeqCst);
 }
 
@@ -95,8 +92,15 @@ pub(crate) fn wait_until_quiet() {
     keep_until(|| {
         OPERATIONS_READ.load(SeqCst) == OPERATIONS_SENT.load(SeqCst)
             && NODE_WAITS.load(SeqCst)
+            && node_threads_sleep()
             && programs_wait(PROGRAM.get())
     });
+}
+
+/// Whether the node's threads sleep, but for the one that is kept awake.
+fn node_threads_sleep() -> bool {
+    let sleepers = if IS_AWAKE.load(SeqCst) { 1 } else { 2 };
+    NODE_SLEEPERS.load(SeqCst) == sleepers
 }
 
 /// Whether all reports have been read, and the programs wait for more; `but` does not count.
@@ -119,20 +123,21 @@ fn keep_until(is_so: impl Fn() -> bool) {
 fn reached(step: &str) {
     let (phase, is_awake) = (PHASE.load(SeqCst), IS_AWAKE.load(SeqCst));
     match step {
-        "program: operation sent" if SENDS.get() && phase >= LEARNING => {
+        "program: operation sent" if phase >= LEARNING => {
             OPERATIONS_SENT.fetch_add(1, SeqCst);
         }
-        "node: operation read" => {
+        "node: operation read" if phase >= LEARNING => {
             note_awake();
-            if phase == LEARNING {
+            if PHASE.compare_exchange(LEARNING, LEARNED, SeqCst, SeqCst).is_ok() {
                 CARRIES_OUT.set(true);
             }
             if CARRIES_OUT.get() {
                 NODE_WAITS.store(false, SeqCst);
-                OPERATIONS_READ.fetch_add(1, SeqCst);
             }
+            OPERATIONS_READ.fetch_add(1, SeqCst);
         }
-        "node: event" if phase == IN_STEP => keep_until(|| programs_wait(None)),
+        "node: operation read" => note_awake(),
+        "node: event" | "node: handling wanted" if phase == IN_STEP => keep_until(|| programs_wait(None)),
         "node: report sent" => _ = REPORTS_SENT.fetch_add(1, SeqCst),
         "node: no operation" => {
             note_awake();

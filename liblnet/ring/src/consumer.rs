@@ -51,15 +51,19 @@ impl<W: Words> Consumer<W> {
     }
 
     /// The same with a body of words.
+    #[inline]
     pub fn pop_words(&mut self, body: &mut Vec<u64>) -> Result<Option<u32>, Corrupt> {
         body.clear();
-        let Some(Record { kind, words, .. }) = self.next_record()? else { return Ok(None) };
-        for words in words {
-            body.extend(words.iter().map(|word| word.load(Ordering::Relaxed)));
+        let Some(Record { kind, words: [begin, end], .. }) = self.next_record()? else { return Ok(None) };
+        body.extend(begin.iter().map(|word| word.load(Ordering::Relaxed)));
+        // Nearly every record is in one piece.
+        if !end.is_empty() {
+            body.extend(end.iter().map(|word| word.load(Ordering::Relaxed)));
         }
         Ok(Some(kind))
     }
 
+    #[inline]
     fn next_record(&mut self) -> Result<Option<Record<'_>>, Corrupt> {
         if self.next == self.head {
             self.look_at_head()?;

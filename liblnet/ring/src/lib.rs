@@ -155,6 +155,7 @@ impl<W: Words> Memory<W> {
 
     /// The words of the stream of records from one number up to another, which is no further than the capacity: what is before the end of
     /// the memory, and what goes on at its beginning.
+    #[inline]
     fn records(&self, from: u64, to: u64) -> [&[AtomicU64]; 2] {
         let all = &self.words[PREFIX..];
         let (begin, len) = (self.place_of(from) - PREFIX, (to - from) as usize);

@@ -35,6 +35,11 @@ pub enum PushError {
     Corrupt(#[from] Corrupt),
 }
 
+/// The first word of a record with a body of `len` bytes, at most [`MAX_BODY`].
+const fn first_word(kind: u32, len: usize) -> u64 {
+    (kind as u64) << 32 | len as u64
+}
+
 impl<W: Words> Producer<W> {
     /// The writing side of new memory.
     pub fn new(words: W) -> Result<Self, Corrupt> {
@@ -46,25 +51,35 @@ impl<W: Words> Producer<W> {
         let (whole, rest) = body.as_chunks::<WORD>();
         let mut last = [0; WORD];
         last[..rest.len()].copy_from_slice(rest);
-        let places = self.begin_record(kind, body.len())?.into_iter().flatten();
-        for (place, word) in places.zip(whole.iter().chain([&last])) {
-            place.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
-        }
+        let words = whole.iter().chain([&last]).map(|word| u64::from_ne_bytes(*word));
+        let [begin, end] = self.begin_record(body.len())?;
+        let record = [first_word(kind, body.len())].into_iter().chain(words);
+        begin.iter().chain(end).zip(record).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
         Ok(())
     }
 
     /// The same with a body of words.
+    #[inline]
     pub fn push_words(&mut self, kind: u32, body: &[u64]) -> Result<(), PushError> {
-        let [first, second] = self.begin_record(kind, size_of_val(body))?;
-        let (begin, end) = body.split_at(first.len());
-        for (places, words) in [(first, begin), (second, end)] {
-            places.iter().zip(words).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
+        let first = first_word(kind, size_of_val(body));
+        match self.begin_record(size_of_val(body))? {
+            // Nearly every record is in one piece.
+            [[place, places @ ..], []] => {
+                place.store(first, Ordering::Relaxed);
+                places.iter().zip(body).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
+            }
+            [begin, end] => {
+                let record = [&first].into_iter().chain(body);
+                let places = begin.iter().chain(end);
+                places.zip(record).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
+            }
         }
         Ok(())
     }
 
-    /// Takes the room for a record with a body of `len` bytes; returns the places of its words.
-    fn begin_record(&mut self, kind: u32, len: usize) -> Result<[&[AtomicU64]; 2], PushError> {
+    /// Takes the room for a record with a body of `len` bytes; returns the places of its words, the first one included.
+    #[inline]
+    fn begin_record(&mut self, len: usize) -> Result<[&[AtomicU64]; 2], PushError> {
         let needed = words_of(len);
         if len > MAX_BODY || needed > self.memory.capacity {
             return Err(PushError::TooLong(len));
@@ -75,9 +90,7 @@ impl<W: Words> Producer<W> {
                 return Err(PushError::Full);
             }
         }
-        let first = u64::from(kind) << 32 | len as u64;
-        self.memory.record(self.next).store(first, Ordering::Relaxed);
-        let begin = self.next + 1;
+        let begin = self.next;
         self.next += needed;
         Ok(self.memory.records(begin, self.next))
     }

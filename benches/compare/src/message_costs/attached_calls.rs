@@ -2,7 +2,8 @@
 //! node's.
 //!
 //! Three kinds are left out, as their number depends on time: CPUs that are yielded between looks in vain, the sleeps of `attach-calls` itself,
-//! and what wakes the thread that watches handlers, at most every tenth of a second.
+//! and futexes: what wakes the thread that watches handlers, at most every tenth of a second, and locks for which `attach-calls` keeps a
+//! thread waiting.
 
 use super::Cost;
 use crate::error::{Error, context};
@@ -10,26 +11,29 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The rows: the calls while all threads look for work.
-pub(super) const NAMES: [&str; 1] = [AWAKE];
+/// The rows: the calls while all threads look for work, and while all sleep before each step.
+pub(super) const NAMES: [&str; 2] = [AWAKE, ASLEEP];
 const AWAKE: &str = "system calls, attached PUT of 8 B with ACK, all threads awake";
+const ASLEEP: &str = "system calls, attached PUT of 8 B with ACK, all threads asleep";
 
 const OPERATIONS: u32 = 100;
 /// The marks of `attach-calls` around the operations.
 const BEGIN: &str = "\"attach-calls: begin\"";
 const END: &str = "\"attach-calls: end\"";
 /// The beginnings of the names of the threads whose calls count: those of the programs, of the library in them, and of the node.
-const LIBRARY: &str = "lnet_program_";
-const THREADS: [&str; 4] = ["asking", "serving", LIBRARY, "lnet_attach_"];
+const THREADS: [&str; 4] = ["asking", "serving", "lnet_program_", "lnet_attach_"];
 const YIELD: &str = "sched_yield";
 const PAUSE: &str = "clock_nanosleep";
-const WATCH: &str = "futex";
+const LOCK: &str = "futex";
 
 /// Counts the calls of all rows.
 pub(super) fn count(program: &Path) -> Result<Vec<Cost>, Error> {
-    let awake = listing(program, "awake")?;
-    let figures = [f64::from(calls(&awake, |_| true)?) / f64::from(OPERATIONS)];
-    Ok(NAMES.into_iter().zip(figures).map(|(name, figure)| Cost { name: name.to_owned(), figure }).collect())
+    let modes = NAMES.into_iter().zip(["awake", "asleep"]);
+    let cost = |(name, mode): (&str, &str)| {
+        let figure = f64::from(calls(&listing(program, mode)?)?) / f64::from(OPERATIONS);
+        Ok(Cost { name: name.to_owned(), figure })
+    };
+    modes.map(cost).collect()
 }
 
 /// Returns the calls of all threads, one a line with the number and the name of the thread.
@@ -47,15 +51,14 @@ fn listing(program: &Path, mode: &str) -> Result<String, Error> {
     fs::read_to_string(&file).map_err(context("what strace has written"))
 }
 
-/// Returns the number of calls between the marks, of those that count and that `is_wanted` accepts by their names.
-fn calls(listing: &str, is_wanted: impl Fn(&str) -> bool) -> Result<u32, Error> {
+/// Returns the number of calls between the marks, of those that count.
+fn calls(listing: &str) -> Result<u32, Error> {
     let between = listing.split_once(BEGIN).and_then(|(_, rest)| Some(rest.split_once(END)?.0));
     let lines: Vec<&str> = between.ok_or("attach-calls has marked no operations")?.lines().collect();
     // The rest of the first line, and the last one up to its mark, are the calls that mark.
     let [_, lines @ .., _] = &lines[..] else { return Err("attach-calls has made no calls".into()) };
     let counted = lines.iter().filter_map(|line| call(line)).filter(|(thread, name)| {
-        let is_of_time = [YIELD, PAUSE].contains(name) || (*name == WATCH && thread.starts_with(LIBRARY));
-        !is_of_time && THREADS.iter().any(|begin| thread.starts_with(begin)) && is_wanted(name)
+        ![YIELD, PAUSE, LOCK].contains(name) && THREADS.iter().any(|begin| thread.starts_with(begin))
     });
     u32::try_from(counted.count()).map_err(context("the number of calls"))
 }
@@ -92,8 +95,7 @@ mod tests {
 
     #[test]
     fn calls_between_the_marks_are_counted_once_and_those_of_time_are_not() {
-        assert_eq!(calls(LISTING, |_| true), Ok(4));
-        assert_eq!(calls(LISTING, |call| ["write", "epoll_pwait"].contains(&call)), Ok(2));
-        assert!(calls(&LISTING.replace("end", "END"), |_| true).is_err());
+        assert_eq!(calls(LISTING), Ok(3));
+        assert!(calls(&LISTING.replace("end", "END")).is_err());
     }
 }

@@ -166,7 +166,7 @@ impl AttachedNode {
             unlinked: false,
             ..Event::unlink(handle, md.spec)
         };
-        let task = self.happened(md, event).map(|(md, first)| PendingTask(Task::Deliver(md, first)));
+        let task = self.happened(&md, event).map(|first| PendingTask(Task::Deliver(md, first)));
         self.tasks.extend(task);
     }
 
@@ -182,22 +182,22 @@ impl AttachedNode {
 
     /// Adds an event to those of the MD. Delivers it at once if no handler of the program is called, else returns it unless a thread
     /// delivers it.
-    pub(super) fn happened(&self, md: Arc<ProgramMd>, event: Event) -> Option<(Arc<ProgramMd>, Event)> {
-        let first = {
-            let events = &mut *lock(&md.events);
-            // The node may end after the last event, and before it is delivered.
-            if events.has_last {
-                return None;
-            }
-            events.has_last = event.unlinked;
-            events.budget.note_event(&event);
-            events.handling.note_event();
-            events.order.begin(event)?
-        };
-        if md.has_handler() {
-            return Some((md, first));
+    pub(super) fn happened(&self, md: &ProgramMd, event: Event) -> Option<Event> {
+        let events = &mut *lock(&md.events);
+        // The node may end after the last event, and before it is delivered.
+        if events.has_last {
+            return None;
         }
-        self.deliver(&md, first);
+        events.has_last = event.unlinked;
+        events.budget.note_event(&event);
+        events.handling.note_event();
+        // Without a handler only the first events are in delivery: they wait until the program has the handle.
+        if md.has_handler() || events.order.is_delivering() {
+            return events.order.begin(event);
+        }
+        // No code of the program is called, and none that takes this lock.
+        self.deliver_one(md, event);
+        events.handling.note_delivery();
         None
     }
 
@@ -206,6 +206,7 @@ impl AttachedNode {
         let mut next = Some(first);
         while let Some(event) = next {
             self.deliver_one(md, event);
+            lock(&md.events).handling.note_delivery();
             while let Some(request) = md.next_ack() {
                 self.note_handled(request);
             }
@@ -243,7 +244,7 @@ impl AttachedNode {
         next
     }
 
-    fn deliver_one(&self, md: &ProgramMd, event: Event) {
+    fn deliver_one(&self, md: &ProgramMd, mut event: Event) {
         stop_point::reach("program: event taken");
         md.copy_in(&event);
         let is_last = event.unlinked;
@@ -254,13 +255,12 @@ impl AttachedNode {
             if is_last {
                 queue.md_ending();
             }
-            let spec = MdSpec { threshold: event.md.threshold, ..md.spec };
-            queue.deliver(&Event { md: spec, ..event });
+            event.md = MdSpec { threshold: event.md.threshold, ..md.spec };
+            queue.deliver(&event);
             if is_last {
                 queue.md_ended();
             }
         }
-        lock(&md.events).handling.note_delivery();
         if is_last {
             lock(&self.mds).remove(&event.md_handle);
         }

@@ -127,8 +127,8 @@ impl AttachedNode {
         self.end_calls();
         if !self.is_ending.load(Ordering::SeqCst) {
             for md in self.take_mds() {
-                let lost = Self::lost(&md).and_then(|event| self.happened(md, event));
-                self.tasks.extend(lost.map(|(md, first)| PendingTask(Task::Deliver(md, first))));
+                let lost = Self::lost(&md).and_then(|event| self.happened(&md, event));
+                self.tasks.extend(lost.map(|first| PendingTask(Task::Deliver(md, first))));
             }
         }
         if self.is_ending.load(Ordering::SeqCst) {
@@ -178,6 +178,12 @@ impl AttachedNode {
         queues: &[Arc<EventQueue>],
         timeout: Option<Duration>,
     ) -> Result<Option<(usize, Polled)>, Errno> {
+        // Nothing is to be read while there are events.
+        if let [queue] = queues
+            && let Some(polled) = queue.get()?
+        {
+            return Ok(Some((0, polled)));
+        }
         let has_read = Cell::new(false);
         let progress = |timeout| {
             has_read.set(true);

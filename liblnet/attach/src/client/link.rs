@@ -2,9 +2,9 @@
 
 use super::descriptor::ProgramMd;
 use super::memory::Fetch;
-use super::{AttachedNode, PendingTask, Reports, Task};
+use super::{AttachedNode, Latest, PendingTask, Reports, Task};
 use crate::hello::{self, ToNode};
-use crate::record::{Answer, Message, Operation, Report};
+use crate::record::{Answer, Message, Operation, Report, decode_event, is_event};
 use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::{lock, try_lock};
 use lnet_core::{Errno, Event, EventKind};
@@ -276,7 +276,7 @@ impl AttachedNode {
 
     /// Takes all reports that there are. Returns whether there was one.
     pub(super) fn read(&self, reports: &mut Reports) -> bool {
-        let Reports { consumer, body, .. } = reports;
+        let Reports { consumer, body, latest, .. } = reports;
         let mut worked = false;
         loop {
             let kind = match consumer.pop_words(body) {
@@ -289,12 +289,14 @@ impl AttachedNode {
             };
             worked = true;
             stop_point::reach("program: report read");
-            match Report::decode(kind, body) {
-                Ok((number, report)) => self.take(number, report),
-                Err(_) => {
-                    self.fail();
-                    break;
-                }
+            let taken = if is_event(kind) {
+                decode_event(body).map(|(number, event)| self.take_event(number, event, latest))
+            } else {
+                Report::decode(kind, body).map(|(number, report)| self.take(number, report, latest))
+            };
+            if taken.is_err() {
+                self.fail();
+                break;
             }
         }
         if worked && consumer.release() == Wake::Needed {
@@ -303,22 +305,13 @@ impl AttachedNode {
         worked
     }
 
-    fn take(&self, number: u64, report: Report) {
+    fn take(&self, number: u64, report: Report, latest: &mut Latest) {
         match report {
             Report::Done { result } => {
                 let Some(call) = lock(&self.calls).remove(&number) else { return };
                 call.end(result);
             }
-            Report::Happened { event } => {
-                if event.kind == EventKind::Send {
-                    self.unsent.fetch_sub(1, Ordering::SeqCst);
-                    self.note_reached(&event);
-                }
-                let Some(md) = lock(&self.mds).get(&event.md_handle).map(Arc::clone) else { return };
-                if let Some((md, first)) = self.happened(md, event) {
-                    self.add_task(number, Task::Deliver(md, first));
-                }
-            }
+            Report::Happened { event } => self.take_event(number, event, latest),
             Report::Fetch { request, md, offset, len } => {
                 self.add_task(number, Task::Fetch(Fetch { request, md, offset, len }));
             }
@@ -334,9 +327,34 @@ impl AttachedNode {
         }
     }
 
+    fn take_event(&self, number: u64, event: Event, latest: &mut Latest) {
+        if event.kind == EventKind::Send {
+            self.unsent.fetch_sub(1, Ordering::SeqCst);
+            self.note_reached(&event, latest);
+        }
+        let is_latest = |md: &&Arc<ProgramMd>| md.handle() == Some(event.md_handle);
+        if latest.md.as_ref().filter(is_latest).is_none() {
+            latest.md = lock(&self.mds).get(&event.md_handle).map(Arc::clone);
+        }
+        let Some(md) = &latest.md else { return };
+        let is_last = event.unlinked;
+        if let Some(first) = self.happened(md, event) {
+            self.add_task(number, Task::Deliver(Arc::clone(md), first));
+        }
+        if is_last {
+            // What the MD keeps is not kept for longer.
+            latest.md = None;
+        }
+    }
+
     /// Remembers where messages leave for.
-    fn note_reached(&self, event: &Event) {
+    fn note_reached(&self, event: &Event, latest: &mut Latest) {
         let Some(nid) = event.target.nid else { return };
+        let path = event.status.is_ok().then_some((nid, event.initiator.nid));
+        if path.is_some() && path == latest.reached {
+            return;
+        }
+        latest.reached = path;
         let mut reached = lock(&self.reached);
         match event.status {
             Ok(()) => {

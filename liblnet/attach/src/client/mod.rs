@@ -99,4 +99,13 @@ struct Reports {
     body: Vec<u64>,
     /// Whether the node wakes this program when there is a report.
     is_armed: bool,
+    latest: Latest,
+}
+
+/// The subject of the last event: the next one has the same for the most part, and is found without the tables.
+#[derive(Debug, Default)]
+struct Latest {
+    md: Option<Arc<ProgramMd>>,
+    /// Where a PUT or GET has left for, and the NID that it has left from.
+    reached: Option<(Nid, Option<Nid>)>,
 }

@@ -1,6 +1,6 @@
 //! The beginning of an attachment.
 
-use super::{AttachedNode, Reports, link};
+use super::{AttachedNode, Latest, Reports, link};
 use crate::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
 use lnd_common::event_wait::Spin;
 use lnd_common::outputs::{OutputQueue, PassOutputs};
@@ -89,7 +89,12 @@ impl AttachedNode {
             stream,
             sender: Mutex::new(link::Sender::new(producer, room)),
             next_number: AtomicU64::new(1),
-            reports: Mutex::new(Reports { consumer, body: Vec::new(), is_armed: false }),
+            reports: Mutex::new(Reports {
+                consumer,
+                body: Vec::new(),
+                is_armed: false,
+                latest: Latest::default(),
+            }),
             wake_node,
             wake_program,
             waited_for,

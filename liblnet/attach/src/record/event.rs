@@ -12,35 +12,46 @@ const UNLINKED: u64 = 1 << 8;
 const KINDS: [EventKind; 6] =
     [EventKind::Get, EventKind::Put, EventKind::Reply, EventKind::Ack, EventKind::Send, EventKind::Unlink];
 
+/// The words of an event before its long NIDs.
+pub(super) const WORDS: usize = 12;
+
+/// The words of an event before its long NIDs, and whether it has any of those.
+pub(super) fn words_of_event(event: &Event) -> ([u64; WORDS], bool) {
+    let Event { kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, .. } = *event;
+    let Event { md_handle, md, hdr_data, status, unlinked, offset, .. } = *event;
+    let status = status.err().map_or(0, Errno::number);
+    let unlinked = if unlinked { UNLINKED } else { 0 };
+    let nids = [target.nid, initiator.nid, source.nid, sender].map(word_of_nid);
+    let [one, two, three, four] = nids;
+    let words = [
+        pair(kind as u32, status.cast_unsigned()) | unlinked,
+        one,
+        two,
+        three,
+        four,
+        pair(target.pid.0, initiator.pid.0),
+        pair(source.pid.0, portal),
+        match_bits,
+        pair(rlength, mlength),
+        md_handle.cookie(),
+        pair(md.threshold.cast_unsigned(), offset),
+        hdr_data,
+    ];
+    (words, nids.contains(&LONG))
+}
+
 /// An event without its place in the queue, and with no more of its MD than the threshold.
 impl Field for Event {
     fn put(&self, to: &mut Vec<u64>) {
-        let Self { kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, .. } =
-            *self;
-        let Self { md_handle, md, hdr_data, status, unlinked, offset, .. } = *self;
-        let status = status.err().map_or(0, Errno::number);
-        let unlinked = if unlinked { UNLINKED } else { 0 };
-        let nids = [target.nid, initiator.nid, source.nid, sender];
-        let [one, two, three, four] = nids.map(word_of_nid);
-        to.extend_from_slice(&[
-            pair(kind as u32, status.cast_unsigned()) | unlinked,
-            one,
-            two,
-            three,
-            four,
-            pair(target.pid.0, initiator.pid.0),
-            pair(source.pid.0, portal),
-            match_bits,
-            pair(rlength, mlength),
-            md_handle.cookie(),
-            pair(md.threshold.cast_unsigned(), offset),
-            hdr_data,
-        ]);
-        if [one, two, three, four].contains(&LONG) {
+        let (words, has_long) = words_of_event(self);
+        to.extend_from_slice(&words);
+        if has_long {
+            let nids = [self.target.nid, self.initiator.nid, self.source.nid, self.sender];
             nids.into_iter().flatten().filter(|nid| nid.to_u64().is_none()).for_each(|nid| put_long(nid, to));
         }
     }
 
+    #[inline]
     fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
         let [first, one, two, three, four, pids, source, match_bits, lengths, md_handle, md, hdr_data] =
             words(from)?;
@@ -86,10 +97,12 @@ const fn halves(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
+#[inline]
 fn word_of_nid(nid: Option<Nid>) -> u64 {
     nid.map_or(NO_NID_WORD, |nid| nid.to_u64().unwrap_or(LONG))
 }
 
+#[inline]
 fn nid_of(word: u64, long: &mut &[u64]) -> Result<Option<Nid>, Malformed> {
     match word {
         NO_NID_WORD => Ok(None),

@@ -161,6 +161,34 @@ macro_rules! messages {
 }
 pub(crate) use messages;
 
+/// The kind of [`Report::Happened`].
+const HAPPENED: u32 = 2;
+
+/// Whether this is the kind of [`Report::Happened`], for [`decode_event`].
+pub const fn is_event(kind: u32) -> bool {
+    kind == HAPPENED
+}
+
+/// Encodes a [`Report::Happened`] as [`Message::encode`] does, in place: most reports are events. Returns the kind and the body. `None` for
+/// an event with a NID that is longer than eight bytes.
+pub fn encode_event(number: u64, event: &Event) -> Option<(u32, [u64; 1 + event::WORDS])> {
+    let (words, has_long) = event::words_of_event(event);
+    if has_long {
+        return None;
+    }
+    let mut body = [number; 1 + event::WORDS];
+    body[1..].copy_from_slice(&words);
+    Some((HAPPENED, body))
+}
+
+/// Decodes the body of a [`Report::Happened`] as [`Message::decode`] does.
+#[inline]
+pub fn decode_event(mut body: &[u64]) -> Result<(u64, Event), Malformed> {
+    let number = field::Field::take(&mut body)?;
+    let event = field::Field::take(&mut body)?;
+    if body.is_empty() { Ok((number, event)) } else { Err(Malformed::TooLong) }
+}
+
 structures! {
     Piece { registration, offset, len }
     MatchEntry { from, match_bits, ignore_bits, unlink, position }

@@ -172,6 +172,19 @@ proptest! {
     }
 
     #[test]
+    fn an_event_in_place_is_the_report_of_it(event in event(), number: u64) {
+        let mut body = Vec::new();
+        let kind = Report::Happened { event }.encode(number, &mut body);
+        prop_assert!(is_event(kind));
+        prop_assert_eq!(decode_event(&body), Ok((number, event)));
+        prop_assert_eq!(decode_event(&[&body[..], &[0]].concat()), Err(Malformed::TooLong));
+        let nids = [event.target.nid, event.initiator.nid, event.source.nid, event.sender];
+        let has_long = nids.into_iter().flatten().any(|nid| nid.to_u64().is_none());
+        let in_place = encode_event(number, &event);
+        prop_assert_eq!(in_place.map(|(kind, body)| (kind, body.to_vec())), (!has_long).then_some((kind, body)));
+    }
+
+    #[test]
     fn what_can_be_read_is_written_as_the_same_words(kind in 0..24_u32, words: Vec<u64>) {
         let mut again = Vec::new();
         if let Ok((number, operation)) = Operation::decode(kind, &words) {

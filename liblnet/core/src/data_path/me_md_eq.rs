@@ -183,7 +183,16 @@ impl DataPath {
     /// Creates an event queue: `LNetEQAlloc`. Its ring holds `count` events (rounded up to a power of two); with 0 it
     /// has no ring. [`Errno::Invalid`] without ring and handler, [`Errno::NoMemory`].
     pub fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
-        let handle = self.objects.add_queue(count, handler)?;
+        self.add_queue(EventQueue::new(count, handler)?)
+    }
+
+    /// Creates an event queue that passes all events on: [`EventQueue::forwarding`]. [`Errno::NoMemory`].
+    pub fn eq_forward(&self, forward: EventHandler) -> Result<EqHandle, Errno> {
+        self.add_queue(EventQueue::forwarding(forward)?)
+    }
+
+    fn add_queue(&self, queue: EventQueue) -> Result<EqHandle, Errno> {
+        let handle = self.objects.add_queue(queue)?;
         // The shutdown handles the queues that exist when it begins.
         if self.env.is_ending() {
             // Fails if the shutdown has found the queue and ended it in the same way.

@@ -24,6 +24,8 @@ pub struct EventQueue {
     keeps: bool,
     ring: Mutex<Ring>,
     handler: Option<EventHandler>,
+    /// What passes the events on, in place of a ring and a handler.
+    forwarder: Option<EventHandler>,
     users: Mutex<Users>,
     last_event_delivered: Condvar,
 }
@@ -75,13 +77,25 @@ impl EventQueue {
         let slots = if count > 0 { count.next_power_of_two() as usize } else { 0 };
         let ring = Mutex::new(Ring::new(slots)?);
         let users = Mutex::new(Users::default());
-        Ok(Self { keeps: count > 0, ring, handler, users, last_event_delivered: Condvar::new() })
+        let last_event_delivered = Condvar::new();
+        Ok(Self { keeps: count > 0, ring, handler, forwarder: None, users, last_event_delivered })
+    }
+
+    /// A queue whose events `forward` passes on, for example to another process. It is called with the lock of the event's MD: it is
+    /// brief, and calls nothing of the node.
+    pub fn forwarding(forward: EventHandler) -> Result<Self, Errno> {
+        let (ring, users) = (Mutex::new(Ring::new(0)?), Mutex::new(Users::default()));
+        let (handler, forwarder) = (None, Some(forward));
+        Ok(Self { keeps: false, ring, handler, forwarder, users, last_event_delivered: Condvar::new() })
     }
 
     /// Stores the event, calls the handler, and wakes readers, in this order. The event gets its [`Event::sequence`] here, if the
     /// queue has a ring. The caller delivers the events of one MD one at a time ([`super::DeliveryOrder`]), and without a lock that
     /// the handler may need.
     pub fn deliver(&self, event: &Event) {
+        if let Some(forward) = &self.forwarder {
+            return forward(event);
+        }
         let Some(handler) = &self.handler else {
             let first_loss = {
                 let ring = &mut *lock(&self.ring);
@@ -272,6 +286,19 @@ mod tests {
         assert_eq!(EventQueue::new(u32::MAX, None).err(), Some(Errno::NoMemory));
         assert!(EventQueue::new(1, None).is_ok());
         assert!(EventQueue::new(0, Some(Box::new(|_| ()))).is_ok());
+    }
+
+    #[test]
+    fn a_queue_that_forwards_keeps_no_event_and_has_no_handler_of_the_program() {
+        let seen = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&seen);
+        let forward: EventHandler = Box::new(move |event| {
+            assert!(!in_handler());
+            count.fetch_add(event.match_bits, Ordering::Relaxed);
+        });
+        let queue = EventQueue::forwarding(forward).unwrap();
+        queue.deliver(&event(5));
+        assert_eq!((seen.load(Ordering::Relaxed), queue.get(), queue.has_handler()), (5, Ok(None), false));
     }
 
     #[test]

@@ -1,16 +1,15 @@
 //! Event queues by their handles.
 
 use super::Objects;
-use crate::event::{EventHandler, EventQueue};
+use crate::event::EventQueue;
 use crate::memory::EqHandle;
 use lnet_wire::Errno;
 use std::sync::Arc;
 
 impl Objects {
-    /// Creates an event queue. Its ring holds `count` events (rounded up to a power of two); with 0 it has no ring.
-    /// [`Errno::Invalid`] without ring and handler, [`Errno::NoMemory`].
-    pub(crate) fn add_queue(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
-        let queue = Arc::new(EventQueue::new(count, handler)?);
+    /// Gives an event queue a handle. [`Errno::NoMemory`] if there are too many.
+    pub(crate) fn add_queue(&self, queue: EventQueue) -> Result<EqHandle, Errno> {
+        let queue = Arc::new(queue);
         let mut handle = None;
         self.queues.insert(|place| {
             handle = Some(EqHandle::new(place));

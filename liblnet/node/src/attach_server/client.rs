@@ -14,8 +14,8 @@ use lnet_os::peer_cred::PeerCred;
 use lnet_os::stop_point;
 use lnet_ring::{Consumer, Fill, Producer, Wake, size_in_words};
 use lnet_wire::Pid;
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -36,7 +36,17 @@ const LOOKS_PER_YIELD: u32 = 16;
 
 /// The events of what the thread waits for.
 const WAKE_UP: u64 = 0;
-const OTHER: u64 = 1;
+const SOCKET: u64 = 1;
+const PROCESS: u64 = 2;
+
+/// What has happened of that.
+struct Ready {
+    is_woken: bool,
+    /// Whether there is a message, or the end of the connection.
+    socket: bool,
+    /// Whether the process has ended.
+    process: bool,
+}
 
 /// A program that is attached.
 pub(super) struct Client<'a> {
@@ -103,7 +113,7 @@ impl<'a> Client<'a> {
         client.process = process.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
         if let Some(process) = &client.process {
             // Without it the end of the socket is the end.
-            _ = epoll::add(&client.waited_for, process, EventData::new_u64(OTHER), EventFlags::IN);
+            _ = epoll::add(&client.waited_for, process, EventData::new_u64(PROCESS), EventFlags::IN);
         }
         shared.log(LogClass::Attached, &named, format_args!("{named}: attached"));
         let end = client.serve();
@@ -140,7 +150,7 @@ impl<'a> Client<'a> {
             // With its edges the counter need not be read.
             epoll::add(&waited_for, wake, EventData::new_u64(WAKE_UP), EventFlags::IN | EventFlags::ET)
                 .map_err(io::Error::from)?;
-            epoll::add(&waited_for, &stream, EventData::new_u64(OTHER), EventFlags::IN)
+            epoll::add(&waited_for, &stream, EventData::new_u64(SOCKET), EventFlags::IN)
                 .map_err(io::Error::from)?;
             let descriptors = Descriptors {
                 operations: operations.file()?,
@@ -235,12 +245,17 @@ impl<'a> Client<'a> {
     /// Looks at everything but the ring: the socket, the end of the process and of the server. With `sleeps` waits until there is something,
     /// or an operation.
     fn look_elsewhere(&mut self, sleeps: bool) -> Result<(), End> {
+        let mut ready = None;
         if sleeps && self.carrier.held.may_sleep() {
             let is_empty = if self.carrier.held.is_full() { Ok(true) } else { self.operations.begin_sleep() };
             match is_empty {
                 Ok(true) => {
                     stop_point::reach("node: sleeps");
-                    self.wait();
+                    let woken = self.wait(None);
+                    if woken.is_woken {
+                        self.carrier.counts.wakeups.increment();
+                    }
+                    ready = Some(woken);
                 }
                 Ok(false) => {}
                 Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
@@ -254,33 +269,31 @@ impl<'a> Client<'a> {
             return Err(End::Violation(why));
         }
         self.carrier.reports.flush();
-        let has_ended = self.process.as_ref().is_some_and(|process| {
-            let mut fds = [PollFd::new(process, PollFlags::IN)];
-            poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
-        });
-        if has_ended {
+        let Ready { socket, process, .. } = ready.unwrap_or_else(|| self.wait(Some(&Timespec::default())));
+        if process {
             return Err(End::Left);
         }
-        loop {
+        while socket {
             match self.reader.read(&self.stream) {
                 Ok((number, ToNode::Register { registration }, descriptors)) => {
                     self.carrier.register(number, registration, descriptors);
                 }
                 Ok((_, ToNode::Hello { .. }, _)) => return Err(End::Violation("a second hello".to_owned())),
-                Err(ReadError::System(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(ReadError::System(error)) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(ReadError::End | ReadError::System(_)) => return Err(End::Left),
                 Err(error) => return Err(End::Violation(error.to_string())),
             }
         }
+        Ok(())
     }
 
-    fn wait(&self) {
-        let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(OTHER) }; 3];
-        // An error, such as EINTR, is as good as an event.
-        let count = epoll::wait(&self.waited_for, &mut events, None).unwrap_or(0);
-        if events.iter().take(count).any(|event| event.data.u64() == WAKE_UP) {
-            self.carrier.counts.wakeups.increment();
-        }
+    /// Waits until something is ready, or the time is over.
+    fn wait(&self, timeout: Option<&Timespec>) -> Ready {
+        let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 3];
+        // After an error, such as EINTR, nothing is: the thread looks again.
+        let count = epoll::wait(&self.waited_for, &mut events, timeout).unwrap_or(0);
+        let has = |what| events.iter().take(count).any(|event| event.data.u64() == what);
+        Ready { is_woken: has(WAKE_UP), socket: has(SOCKET), process: has(PROCESS) }
     }
 }
 

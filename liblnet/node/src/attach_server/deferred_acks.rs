@@ -5,6 +5,7 @@ use super::reports::Reports;
 use lnd_common::sync::lock;
 use lnet_attach::record::Report;
 use lnet_core::{DeferredAck, MdHandle};
+use lnet_os::stop_point;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -40,6 +41,7 @@ impl DeferredAcks {
         }
         match self.add(ack) {
             Ok(request) => {
+                stop_point::reach("node: handling wanted");
                 let current = number_of_current(self.client);
                 self.reports.push(current, &Report::WantsHandling { request, md });
             }

@@ -60,7 +60,7 @@ impl<'a> Carrier<'a> {
         let its_requests = Arc::clone(&under_way);
         let handler = move |event: &Event| {
             stop_point::reach("node: event");
-            to_reports.push(number_of_current(id), &Report::Happened { event: *event });
+            to_reports.push_event(number_of_current(id), event);
             if event.kind == EventKind::Send {
                 its_requests.end();
             }
@@ -68,7 +68,7 @@ impl<'a> Carrier<'a> {
                 its_objects.md_ended(event.md_handle);
             }
         };
-        let eq = shared.node.core().data_path().eq_alloc(0, Some(Box::new(handler)))?;
+        let eq = shared.node.core().data_path().eq_forward(Box::new(handler))?;
         let fetches = Arc::new(Fetches::new(Arc::clone(&reports), id, pid));
         let acks = Arc::new(DeferredAcks::new(Arc::clone(&reports), id));
         let (registrations, counts) = (Registrations::default(), Arc::default());

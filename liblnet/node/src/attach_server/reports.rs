@@ -2,7 +2,8 @@
 
 use super::rings::RingMemory;
 use lnd_common::sync::lock;
-use lnet_attach::record::{Message, Report};
+use lnet_attach::record::{Message, Report, encode_event};
+use lnet_core::Event;
 use lnet_os::descriptor::wake;
 use lnet_os::stop_point;
 use lnet_ring::{Producer, PushError, Wake};
@@ -63,11 +64,25 @@ impl Reports {
     /// Tells the program something. If there is no room it is told later.
     pub(super) fn push(&self, number: u64, report: &Report) {
         let state = &mut *lock(&self.state);
+        let mut body = std::mem::take(&mut state.body);
+        let kind = report.encode(number, &mut body);
+        self.push_record(state, kind, &body);
+        state.body = body;
+    }
+
+    /// Tells the program an event, as [`Reports::push`] does.
+    pub(super) fn push_event(&self, number: u64, event: &Event) {
+        match encode_event(number, event) {
+            Some((kind, body)) => self.push_record(&mut lock(&self.state), kind, &body),
+            None => self.push(number, &Report::Happened { event: *event }),
+        }
+    }
+
+    fn push_record(&self, state: &mut State, kind: u32, body: &[u64]) {
         let Some(producer) = &mut state.producer else { return };
-        let kind = report.encode(number, &mut state.body);
         state.counts.reports += 1;
         if state.waiting.is_empty() {
-            match producer.push_words(kind, &state.body) {
+            match producer.push_words(kind, body) {
                 Ok(()) => {
                     stop_point::reach("node: report written");
                     self.publish(state);
@@ -82,7 +97,7 @@ impl Reports {
             return self.fail(state, text);
         }
         state.counts.delayed += 1;
-        state.waiting.push_back((kind, state.body.clone()));
+        state.waiting.push_back((kind, body.to_vec()));
         if state.waiting.len() == 1 {
             self.wait_for_room(state);
         }
