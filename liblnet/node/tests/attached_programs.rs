@@ -408,6 +408,7 @@ fn the_ack_of_a_put_leaves_when_the_handler_has_run_or_the_program_is_gone() {
         assert_eq!(kinds(&fixture.node, eq), [EventKind::Send]);
         assert!(matches!(puppet.next(), (0, Report::Happened { event }) if event.kind == EventKind::Put));
         let (0, Report::WantsHandling { request, .. }) = puppet.next() else { panic!() };
+        assert_eq!(fixture.program().waiting_acks, 1);
         if is_handled {
             puppet.result(4, &Operation::Handled { request }).unwrap();
             assert_eq!(kinds(&fixture.node, eq), [EventKind::Ack]);

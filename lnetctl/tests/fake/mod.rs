@@ -214,6 +214,8 @@ fn programs() -> AttachedPrograms {
         mds: 0,
         claims: 0,
         waiting_gets: 0,
+        waiting_acks: 0,
+        waiting_requests: 0,
     };
     let counts = ProgramCounts {
         operations: 5120,
@@ -236,6 +238,8 @@ fn programs() -> AttachedPrograms {
         mds: 2,
         claims: 2,
         waiting_gets: 1,
+        waiting_acks: 2,
+        waiting_requests: 0,
         ..idle.clone()
     };
     AttachedPrograms { programs: vec![busy, idle], refused: 3 }

@@ -55,6 +55,8 @@ fn to_value(program: &AttachedProgram, with_counts: bool) -> Value {
         shown.push("mes", program.mes);
         shown.push("claims", program.claims);
         shown.push("waiting gets", program.waiting_gets);
+        shown.push("waiting acks", program.waiting_acks);
+        shown.push("waiting requests", program.waiting_requests);
         shown.push("operations ring", ring(program.operations_ring));
         shown.push("reports ring", ring(program.reports_ring));
         let statistics = Value::map()
@@ -105,6 +107,8 @@ mod tests {
             mds: 1,
             claims: 0,
             waiting_gets: 0,
+            waiting_acks: 0,
+            waiting_requests: 0,
         }
     }
 

@@ -42,6 +42,10 @@ pub struct AttachedProgram {
     pub claims: u32,
     /// The GETs of peers that wait for its data.
     pub waiting_gets: u32,
+    /// The ACKs that wait until it has handled the events of PUTs.
+    pub waiting_acks: u32,
+    /// Its own PUTs and GETs that wait, as it has as many under way as it may.
+    pub waiting_requests: u32,
 }
 
 /// Numbers of MDs by the way of their payload.

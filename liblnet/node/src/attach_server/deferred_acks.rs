@@ -62,6 +62,12 @@ impl DeferredAcks {
         drop(state);
     }
 
+    /// The number of ACKs that wait.
+    pub(super) fn waiting(&self) -> u32 {
+        let waiting = lock(&self.state).as_ref().map_or(0, |state| state.waiting.len());
+        u32::try_from(waiting).unwrap_or(u32::MAX)
+    }
+
     /// The number of the ACK; the ACK itself if it cannot wait.
     fn add(&self, ack: DeferredAck) -> Result<u64, DeferredAck> {
         match &mut *lock(&self.state) {

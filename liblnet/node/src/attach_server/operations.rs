@@ -102,6 +102,8 @@ impl<'a> Carrier<'a> {
             told: Arc::clone(&self.reports),
             objects: Arc::clone(&self.objects),
             fetches: Arc::clone(&self.fetches),
+            acks: Arc::clone(&self.acks),
+            under_way: Arc::clone(&self.under_way),
             mapped: Arc::clone(self.registrations.mapped()),
         }
     }

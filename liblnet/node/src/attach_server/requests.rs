@@ -17,6 +17,8 @@ const MAX_HELD: usize = 1024;
 pub(super) struct RequestsUnderWay {
     max: u32,
     count: AtomicU32,
+    /// The number of requests beyond the bound, for who looks.
+    held: AtomicU32,
     /// Whether the thread of the program waits until there are fewer.
     is_awaited: AtomicBool,
     /// Wakes the thread of the program.
@@ -25,7 +27,13 @@ pub(super) struct RequestsUnderWay {
 
 impl RequestsUnderWay {
     pub(super) const fn new(max: u32, wake: Arc<OwnedFd>) -> Self {
-        Self { max, count: AtomicU32::new(0), is_awaited: AtomicBool::new(false), wake }
+        Self {
+            max,
+            count: AtomicU32::new(0),
+            held: AtomicU32::new(0),
+            is_awaited: AtomicBool::new(false),
+            wake,
+        }
     }
 
     /// Whether one more may begin.
@@ -45,6 +53,11 @@ impl RequestsUnderWay {
         if self.is_awaited.load(Ordering::SeqCst) && self.is_awaited.swap(false, Ordering::SeqCst) {
             wake(&self.wake);
         }
+    }
+
+    /// The number of requests that wait because there are too many.
+    pub(super) fn held(&self) -> u32 {
+        self.held.load(Ordering::Relaxed)
     }
 
     /// Lets the next end of a request wake the thread of the program. `false` if there is room already.
@@ -74,12 +87,18 @@ impl HeldRequests {
             return Some(operation);
         }
         self.held.push_back((number, operation));
+        self.note_held();
         None
     }
 
     /// The next request that may begin now.
     pub(super) fn next(&mut self) -> Option<(u64, Operation)> {
-        if self.held.is_empty() || !self.under_way.has_room() { None } else { self.held.pop_front() }
+        if self.held.is_empty() || !self.under_way.has_room() {
+            return None;
+        }
+        let next = self.held.pop_front();
+        self.note_held();
+        next
     }
 
     /// Removes the requests with this MD. They begin before it is unlinked, whatever the bound: they came before that.
@@ -87,7 +106,13 @@ impl HeldRequests {
         let (of_md, held) =
             self.held.drain(..).partition(|(_, operation)| md_of_request(operation) == Some(md));
         self.held = held;
+        self.note_held();
         of_md
+    }
+
+    fn note_held(&self) {
+        let held = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
+        self.under_way.held.store(held, Ordering::Relaxed);
     }
 
     /// Whether no operation is to be read until a request has begun.
@@ -144,14 +169,14 @@ mod tests {
         under_way.begin();
         assert!(requests.hold(2, get(ONE)).is_none() && requests.hold(3, get(OTHER)).is_none());
         assert!(requests.hold(4, Operation::DiscoveryStatus).is_some());
-        assert_eq!(requests.next(), None);
+        assert_eq!((requests.next(), under_way.held()), (None, 2));
         assert!(requests.may_sleep() && !is_woken(&wake));
         under_way.end();
         assert!(is_woken(&wake) && !requests.may_sleep());
         assert!(requests.hold(5, get(ONE)).is_none(), "two came before it");
         assert_eq!(requests.next(), Some((2, get(ONE))));
         under_way.begin();
-        assert_eq!(requests.next(), None);
+        assert_eq!((requests.next(), under_way.held()), (None, 2));
     }
 
     #[test]
@@ -162,8 +187,7 @@ mod tests {
         }
         assert_eq!(requests.take_of(ONE), [(1, get(ONE)), (3, get(ONE))]);
         assert_eq!(requests.take_of(ONE), []);
-        assert_eq!(requests.next(), None);
-        drop(under_way);
+        assert_eq!((requests.next(), under_way.held()), (None, 1));
     }
 
     #[test]

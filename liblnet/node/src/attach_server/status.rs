@@ -1,8 +1,10 @@
 //! What the node shows of a program: who it is, and what was done for it.
 
+use super::deferred_acks::DeferredAcks;
 use super::memory::{Fetches, MappedMemory};
 use super::objects::Objects;
 use super::reports::Reports;
+use super::requests::RequestsUnderWay;
 use super::rings::RingMemory;
 use lnet_core::Errno;
 use lnet_core::time::Time;
@@ -73,6 +75,8 @@ pub(super) struct Status {
     pub(super) told: Arc<Reports>,
     pub(super) objects: Arc<Objects>,
     pub(super) fetches: Arc<Fetches>,
+    pub(super) acks: Arc<DeferredAcks>,
+    pub(super) under_way: Arc<RequestsUnderWay>,
     pub(super) mapped: Arc<MappedMemory>,
 }
 
@@ -106,6 +110,8 @@ impl Status {
             mds: objects.mds,
             claims: objects.claims,
             waiting_gets: self.fetches.waiting(),
+            waiting_acks: self.acks.waiting(),
+            waiting_requests: self.under_way.held(),
         }
     }
 }
