@@ -54,6 +54,8 @@ static void before_the_network_is_up(void)
 	CHECK_EQ(LNetClearLazyPortal(1), -ENETDOWN);
 	CHECK_EQ(LNetClaimBits(1, 0, 0), -ENETDOWN);
 	CHECK_EQ(LNetReleaseBits(1, 0, 0), -ENETDOWN);
+	CHECK(LNetMemAlloc(1) == NULL);
+	CHECK_EQ(LNetMemFree(NULL), 0);
 	LIBCFS_IOC_INIT(data);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NI, &data), -ENETDOWN);
 }
@@ -467,6 +469,33 @@ static void no_network_again(void)
 	CHECK_EQ(LNetNIFini(), 0);
 }
 
+/* More pieces than a node takes of one program. */
+static void memory_of_the_library(void)
+{
+	enum { PIECES = 2000, LENGTH = 4096 };
+	static unsigned char *pieces[PIECES];
+	unsigned char *all;
+	int i;
+
+	CHECK(LNetMemAlloc(0) == NULL);
+	CHECK_EQ(LNetMemFree(NULL), 0);
+	CHECK_EQ(LNetMemFree(buffer), -EINVAL);
+	for (i = 0; i < PIECES; i++) {
+		pieces[i] = LNetMemAlloc(LENGTH);
+		CHECK(pieces[i] != NULL);
+		if (!pieces[i])
+			return;
+		CHECK_EQ(pieces[i][0] | pieces[i][LENGTH - 1], 0);
+		memset(pieces[i], 0xff, LENGTH);
+	}
+	for (i = 0; i < PIECES; i++)
+		CHECK_EQ(LNetMemFree(pieces[i]), 0);
+	CHECK_EQ(LNetMemFree(pieces[0]), -EINVAL);
+	all = LNetMemAlloc(LENGTH * PIECES);
+	CHECK(all != NULL);
+	CHECK_EQ(LNetMemFree(all), 0);
+}
+
 int main(void)
 {
 	record_init(&record);
@@ -482,6 +511,7 @@ int main(void)
 	moving_data();
 	portals();
 	claims();
+	memory_of_the_library();
 	commands();
 	failures_that_were_asked_for();
 	CHECK_EQ(LNetEQFree(eq), 0);

@@ -41,6 +41,7 @@ pub mod expression;
 pub mod md;
 pub mod me;
 pub mod memory;
+mod memory_pool;
 pub mod ni;
 pub mod nidlist;
 pub mod nidstr;

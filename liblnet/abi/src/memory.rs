@@ -2,15 +2,25 @@
 
 use crate::backend;
 use crate::entry::entry;
+use crate::memory_pool::Pool;
 use lnet_core::Errno;
-use lnet_os::shared_memory::SharedMemory;
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The memory that the program has, by its address.
-static ALLOCATED: Mutex<BTreeMap<usize, Arc<SharedMemory>>> = Mutex::new(BTreeMap::new());
+/// The memory that the program has.
+static POOL: Mutex<Pool> = Mutex::new(Pool::new());
+
+fn pool() -> MutexGuard<'static, Pool> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets the node access the memory that the program has from before. What it does not take is copied.
+pub(crate) fn offer_all() {
+    for region in pool().regions() {
+        _ = backend::with(|node| node.add_memory(&region));
+    }
+}
 
 /// Allocates memory for memory descriptors. Of liblnet only. The node of a program that is attached to another process accesses it in
 /// place; what is in other memory is copied once more, on its way to that process and back. For a node in this process it is memory like any
@@ -21,12 +31,17 @@ static ALLOCATED: Mutex<BTreeMap<usize, Arc<SharedMemory>>> = Mutex::new(BTreeMa
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMemAlloc(length: usize) -> *mut c_void {
     let address = entry("LNetMemAlloc", || {
-        let memory = SharedMemory::create(c"lnet-memory", length).map_err(|_| Errno::NoMemory)?;
-        let memory = Arc::new(memory);
-        backend::with(|node| node.add_memory(&memory))?;
-        let address = memory.address();
-        ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner).insert(address, memory);
-        Ok(Address(address))
+        backend::with(|_| Ok(()))?;
+        let mut found = pool().allocate(length);
+        while found.is_none() {
+            let region = Pool::region_for(length)?;
+            // Not with the lock: it waits for the node.
+            backend::with(|node| node.add_memory(&region))?;
+            let mut pool = pool();
+            pool.add(region);
+            found = pool.allocate(length);
+        }
+        found.map(Address).ok_or(Errno::NoMemory)
     });
     ptr::with_exposed_provenance_mut(address.0)
 }
@@ -40,12 +55,14 @@ pub unsafe extern "C" fn _LNetMemFree(memory: *mut c_void) -> c_int {
         if memory.is_null() {
             return Ok(0);
         }
-        let mut allocated = ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = allocated.remove(&memory.addr()).ok_or(Errno::Invalid)?;
-        drop(allocated);
+        // The memory is the parent's, too.
+        if backend::is_inherited() {
+            return Ok(0);
+        }
+        let emptied = pool().free(memory.addr())?;
         // The network may be down.
         _ = backend::with(|node| {
-            node.remove_memory(&memory);
+            emptied.iter().for_each(|region| node.remove_memory(region));
             Ok(())
         });
         Ok(0)

@@ -2,6 +2,7 @@
 
 use crate::backend;
 use crate::entry::{entry, not_null};
+use crate::memory;
 use crate::types::{__u32, NID_ANY, PID_ANY, lnet_nid_t, lnet_pid_t, lnet_process_id};
 use lnet_core::Errno;
 use lnet_wire::{Nid, Pid};
@@ -29,6 +30,9 @@ pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
             pid => Some(Pid(pid)),
         };
         let before = backend::acquire(pid).inspect_err(|_| lnet_log::flush())?;
+        if before == 0 {
+            memory::offer_all();
+        }
         Ok(c_int::try_from(before).unwrap_or(c_int::MAX))
     })
 }

@@ -24,6 +24,11 @@ const TMPFS_MAGIC: i64 = 0x0102_1994;
 /// The most bytes of one piece of memory.
 const MAX_LEN: u64 = 1 << 40;
 
+/// The bytes of a page.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
 /// Shared memory, mapped into this process. Its pages are taken from the system when they are first written.
 #[derive(Debug)]
 pub struct SharedMemory {
@@ -147,7 +152,7 @@ impl SharedMemory {
 
     /// Gives the pages of this range back to the system; they are zero when they are next read. Only whole pages are.
     pub fn discard(&self, range: Range<usize>) {
-        let page = rustix::param::page_size();
+        let page = page_size();
         let (start, end) = (range.start.next_multiple_of(page), range.end.min(self.len()) / page * page);
         if start < end {
             let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;

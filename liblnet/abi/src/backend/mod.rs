@@ -150,6 +150,11 @@ fn set_node(provider: Provider) {
     HAS_STARTED.store(true, Ordering::Relaxed);
 }
 
+/// Whether this process is a child of `fork` of one with a node.
+pub(crate) fn is_inherited() -> bool {
+    INHERITED.load(Ordering::Relaxed)
+}
+
 /// Whether the C API has had a node in this process, which may have ended.
 pub(crate) fn has_started() -> bool {
     HAS_STARTED.load(Ordering::Relaxed)

@@ -273,18 +273,22 @@ impl<'a> Client<'a> {
         if process {
             return Err(End::Left);
         }
-        while socket {
+        if socket { self.read_messages() } else { Ok(()) }
+    }
+
+    /// Carries out the messages that are in the socket.
+    fn read_messages(&mut self) -> Result<(), End> {
+        loop {
             match self.reader.read(&self.stream) {
                 Ok((number, ToNode::Register { registration }, descriptors)) => {
                     self.carrier.register(number, registration, descriptors);
                 }
                 Ok((_, ToNode::Hello { .. }, _)) => return Err(End::Violation("a second hello".to_owned())),
-                Err(ReadError::System(error)) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(ReadError::System(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(ReadError::End | ReadError::System(_)) => return Err(End::Left),
                 Err(error) => return Err(End::Violation(error.to_string())),
             }
         }
-        Ok(())
     }
 
     /// Waits until something is ready, or the time is over.
