@@ -75,6 +75,8 @@ pub(crate) enum Side {
 pub(crate) enum PathKind {
     Direct,
     ThroughRouter,
+    /// Over a net of shared memory.
+    SharedMemory,
 }
 
 impl PathKind {
@@ -82,13 +84,14 @@ impl PathKind {
     fn variables(self, side: Side) -> Vec<(&'static str, String)> {
         let [near, far] = ROUTER;
         let networks = match (self, side) {
+            (Self::SharedMemory, _) => "shm".to_owned(),
             (_, Side::Client) => networks(CLIENT),
             (Self::Direct, Side::Server) => networks(SERVER),
             (Self::ThroughRouter, Side::Server) => format!("tcp1({FAR_SERVER})"),
             (_, Side::Router) => format!("tcp({near}),tcp1({far})"),
         };
         let other = match (self, side) {
-            (Self::Direct, _) => None,
+            (Self::Direct | Self::SharedMemory, _) => None,
             (Self::ThroughRouter, Side::Client) => Some(("LNET_ROUTES", format!("tcp1 {near}@tcp"))),
             (Self::ThroughRouter, Side::Server) => Some(("LNET_ROUTES", format!("tcp {far}@tcp1"))),
             (Self::ThroughRouter, Side::Router) => Some(("LNET_FORWARDING", "enabled".into())),
@@ -96,11 +99,13 @@ impl PathKind {
         [(NETWORKS, networks)].into_iter().chain(other).collect()
     }
 
-    fn server(self) -> String {
-        match self {
+    /// Returns the NID of the server, of which this is the first line.
+    fn server(self, said: &str) -> Result<String, Error> {
+        Ok(match self {
             Self::Direct => nid(SERVER),
             Self::ThroughRouter => format!("{FAR_SERVER}@tcp1"),
-        }
+            Self::SharedMemory => said.split_once(' ').ok_or("the server has not said its NID")?.1.to_owned(),
+        })
     }
 }
 
@@ -137,6 +142,7 @@ impl Contestant for Lnet {
         match self.way {
             PathKind::Direct => NAME,
             PathKind::ThroughRouter => ROUTED,
+            PathKind::SharedMemory => "LNet, shared memory (shmlnd)",
         }
     }
 
@@ -248,16 +254,16 @@ impl Lnet {
         };
         let serving = |side: Side, role: &str| {
             let mut process = Peer::start(node(side).arg(role), length.limit())?;
-            process.first_line()?;
-            Ok::<Peer, Error>(process)
+            let said = process.first_line()?;
+            Ok::<(Peer, String), Error>((process, said))
         };
         let mut router = match self.way {
-            PathKind::Direct => None,
-            PathKind::ThroughRouter => Some(serving(Side::Router, "idle")?),
+            PathKind::Direct | PathKind::SharedMemory => None,
+            PathKind::ThroughRouter => Some(serving(Side::Router, "idle")?.0),
         };
-        let _server = serving(Side::Server, "serve")?;
+        let (_server, said) = serving(Side::Server, "serve")?;
         let mut client = node(Side::Client);
-        client.args(arguments(scenario, &self.way.server(), length));
+        client.args(arguments(scenario, &self.way.server(&said)?, length));
         let output = output_of(&mut client, length.limit())?;
         let router = router.as_mut().map(used_by).transpose()?;
         Ok(Run { output, router })

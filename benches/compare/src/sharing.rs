@@ -5,7 +5,7 @@ use crate::contestant::{Contestant, Sample, Timed};
 use crate::contestants::{Entrant, absent, entrant, present};
 use crate::error::Error;
 use crate::iceoryx2::Iceoryx2;
-use crate::lnet::Lnet;
+use crate::lnet::{Lnet, PathKind};
 use crate::options::Options;
 use crate::results::Results;
 use crate::rounds;
@@ -33,6 +33,7 @@ pub(crate) fn measure(options: &Options) -> Result<Results, Error> {
     let lnetd = options.lnetd.as_deref().ok_or("there is no --lnetd")?;
     let mut entrants: Vec<Entrant> =
         NODES.into_iter().map(|nodes| present(Attached::new(program, lnetd, nodes))).collect();
+    entrants.push(present(Lnet::by(program, PathKind::SharedMemory)));
     entrants.push(present(Lnet::new(program)));
     let no_libfabric = absent(libfabric::PROGRAM, libfabric::PACKAGE);
     entrants.push(entrant(Timed::new(libfabric::Endpoint::SharedMemory), no_libfabric));

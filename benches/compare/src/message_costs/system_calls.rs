@@ -39,7 +39,7 @@ const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
 impl Work {
     pub(super) fn names(self) -> [String; 2] {
         let messages = match self.way {
-            PathKind::Direct => "each message",
+            PathKind::Direct | PathKind::SharedMemory => "each message",
             PathKind::ThroughRouter => "each message that a router forwards",
         };
         ["receives", "sends"].map(|calls| format!("{calls} for {messages}, {}", self.scenario))
@@ -48,7 +48,7 @@ impl Work {
     /// Returns the processes whose calls count.
     const fn traced(self) -> &'static [Side] {
         match self.way {
-            PathKind::Direct => &[Side::Client, Side::Server],
+            PathKind::Direct | PathKind::SharedMemory => &[Side::Client, Side::Server],
             PathKind::ThroughRouter => &[Side::Router],
         }
     }
