@@ -1,8 +1,10 @@
 //! `lnetctl generate`: manual pages and completions.
 
-use crate::cli::{Cli, EXIT_STATUS};
+use crate::cli::{Cli, EXIT_STATUS, Globals};
+use crate::shell::completion;
 use clap::CommandFactory;
-use lnet_command_line::generate::{Pages, Program};
+use lnet_command_line::generate::{KnownValues, Pages, Program};
+use lnet_dlc::client::Client;
 
 /// The examples of the pages, from sessions with nodes.
 pub const EXAMPLES: &str = include_str!("cli/examples.md");
@@ -58,6 +60,13 @@ const SEE_ALSO: &[(&str, &[&str])] = &[
     ("exporter", &["lnetctl-stats(8)", "lnetd(8)", "lnet-environment(7)"]),
 ];
 
+/// The words that complete a command line: values that the node which the line or the environment names, or this machine, has.
+fn values(line: &str) -> Vec<String> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let globals = Globals::take(&words).map(|(globals, _)| globals).unwrap_or_default().or_environment();
+    completion::words(line, &Client::new(globals.node))
+}
+
 /// `lnetctl`, with a page for each command or group of commands.
 pub fn program() -> Program {
     Program {
@@ -67,5 +76,6 @@ pub fn program() -> Program {
         examples: EXAMPLES,
         files: FILES,
         see_also: SEE_ALSO,
+        values: Some(KnownValues { options: completion::options(), complete: values }),
     }
 }

@@ -3,7 +3,7 @@
 //! Here the first word may be shortened and is the same in capitals; the second may not and is not. Words
 //! are split at blanks and tabs; there is no quoting.
 
-mod completion;
+pub(crate) mod completion;
 
 use crate::cli::{self, Globals};
 use crate::output::Streams;

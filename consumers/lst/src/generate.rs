@@ -23,5 +23,6 @@ pub fn program() -> Program {
             "",
             &["lnetd(8)", "lnetctl(8)", "lnet(7)", "lnet-environment(7)", "lnet_selftest_start(3)"],
         )],
+        values: None,
     }
 }

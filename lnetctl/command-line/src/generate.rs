@@ -2,6 +2,7 @@
 //! show it.
 
 mod page;
+mod values;
 
 use clap::Command;
 use clap_complete::Shell;
@@ -25,6 +26,16 @@ pub struct Program {
     pub files: &'static [(&'static str, &'static str)],
     /// The pages that the pages of commands refer to; those of the empty name are for the program's own page.
     pub see_also: &'static [(&'static str, &'static [&'static str])],
+    /// The values that completions ask the program for.
+    pub values: Option<KnownValues>,
+}
+
+/// Values that only the running program knows, such as those of a node.
+pub struct KnownValues {
+    /// The long options that take such values.
+    pub options: Vec<&'static str>,
+    /// The words that complete the last word of a command line without the program's name, if that is such a value.
+    pub complete: fn(&str) -> Vec<String>,
 }
 
 /// The pages of a manual.
@@ -44,7 +55,8 @@ const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 const USAGE_ERROR: u8 = 255;
 
 impl Program {
-    /// Carries out the words behind `generate`: `man DIRECTORY`, or `completions SHELL`, which go to `out`. Returns the exit status.
+    /// Carries out the words behind `generate`: `man DIRECTORY`, or `completions SHELL`, or `values LINE`, which completions ask for;
+    /// these two go to `out`. Returns the exit status.
     pub fn run(&self, words: &[String], out: &mut dyn Write) -> io::Result<u8> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
@@ -60,6 +72,9 @@ impl Program {
                     return Ok(USAGE_ERROR);
                 }
             },
+            ["values", line] if let Some(values) = &self.values => {
+                (values.complete)(line).iter().try_for_each(|word| writeln!(out, "{word}"))?;
+            }
             _ => {
                 eprintln!("usage: {} generate man DIRECTORY | completions bash|zsh|fish", self.name());
                 return Ok(USAGE_ERROR);
@@ -75,7 +90,12 @@ impl Program {
             self.definition.clone().mut_arg("node", everywhere).mut_arg("format", everywhere);
         let mut text = Vec::new();
         clap_complete::generate(shell, &mut definition, self.name(), &mut text);
-        text
+        match &self.values {
+            None => text,
+            Some(KnownValues { options, .. }) => {
+                values::with_values(shell, self.name(), options, &String::from_utf8_lossy(&text)).into_bytes()
+            }
+        }
     }
 
     /// The file names and texts of all pages.

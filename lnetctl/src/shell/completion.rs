@@ -51,20 +51,22 @@ impl<'a> Completion<'a> {
         Self { definition, known }
     }
 
+    /// The words that complete the last word of `before`, if it is a value of a known kind.
+    fn words(&self, before: &str) -> Vec<String> {
+        let Some((start, values)) = self.value(before) else { return Vec::new() };
+        let (kept, begun) = (&before[last_word(before)..start], &before[start..]);
+        let candidates = beginning_with(begun, (self.known)(values));
+        candidates.into_iter().map(|candidate| format!("{kept}{candidate}")).collect()
+    }
+
     /// Returns the position where the word at the end of `before` begins, and its completions.
     fn candidates(&self, before: &str) -> (usize, Vec<String>) {
-        let start = before.rfind([' ', '\t']).map_or(0, |at| at + 1);
+        if let Some((start, values)) = self.value(before) {
+            return (start, beginning_with(&before[start..], (self.known)(values)));
+        }
+        let start = last_word(before);
         let (words, last) = before.split_at(start);
-        let mut command = &self.definition;
-        for word in words.split_whitespace() {
-            if let Some(next) = command.find_subcommand(word) {
-                command = next;
-            }
-        }
-        if let Some(values) = values_of(command, words.split_whitespace().next_back(), last) {
-            let start = last.rfind(',').map_or(start, |at| start + at + 1);
-            return (start, beginning_with(before.get(start..).unwrap_or_default(), (self.known)(values)));
-        }
+        let command = self.command(words);
         let options = command.get_arguments().filter(|it| !it.is_hide_set()).filter_map(Arg::get_long);
         let options = options.map(|long| format!("--{long} "));
         let names = command.get_subcommands().filter(|it| !it.is_hide_set());
@@ -72,6 +74,29 @@ impl<'a> Completion<'a> {
         let all = if last.starts_with('-') { options.collect() } else { names.collect() };
         (start, beginning_with(last, all))
     }
+
+    /// The position where the value at the end of `before` begins, the last one of a list, and which values there are.
+    fn value(&self, before: &str) -> Option<(usize, Values)> {
+        let (words, last) = before.split_at(last_word(before));
+        let (option, value) = match last.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (Some(option), value),
+            _ => (words.split_whitespace().next_back(), last),
+        };
+        let values = values_of(self.command(words), option, last)?;
+        let begun = value.rsplit_once(',').map_or(value, |(_, begun)| begun);
+        Some((before.len() - begun.len(), values))
+    }
+
+    /// The command that these words name.
+    fn command(&self, words: &str) -> &clap::Command {
+        let words = words.split_whitespace();
+        words.fold(&self.definition, |command, word| command.find_subcommand(word).unwrap_or(command))
+    }
+}
+
+/// The position where the last word begins.
+fn last_word(before: &str) -> usize {
+    before.rfind([' ', '\t']).map_or(0, |at| at + 1)
 }
 
 fn beginning_with(word: &str, mut all: Vec<String>) -> Vec<String> {
@@ -79,11 +104,11 @@ fn beginning_with(word: &str, mut all: Vec<String>) -> Vec<String> {
     all
 }
 
-/// What the word `last` behind the word `previous` is a value of: of the option `previous`, or else of an argument of `command`.
-fn values_of(command: &clap::Command, previous: Option<&str>, last: &str) -> Option<Values> {
+/// What is a value of the option `option`, or else `last` of an argument of `command`.
+fn values_of(command: &clap::Command, option: Option<&str>, last: &str) -> Option<Values> {
     let is_named = |argument: &&Arg| {
-        let long = previous.and_then(|word| word.strip_prefix("--"));
-        let short = previous.and_then(|word| word.strip_prefix('-')).filter(|it| it.chars().count() == 1);
+        let long = option.and_then(|word| word.strip_prefix("--"));
+        let short = option.and_then(|word| word.strip_prefix('-')).filter(|it| it.chars().count() == 1);
         (long.is_some() && argument.get_long() == long)
             || (short.is_some() && argument.get_short().map(String::from).as_deref() == short)
     };
@@ -96,6 +121,18 @@ fn values_of(command: &clap::Command, previous: Option<&str>, last: &str) -> Opt
             named(argument.get_value_names()?.first()?.as_str())
         }
     }
+}
+
+/// The long options whose values are known.
+pub(crate) fn options() -> Vec<&'static str> {
+    let long = |name: &&str| name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_');
+    VALUES.iter().map(|(name, _)| *name).filter(long).collect()
+}
+
+/// The words that complete a command line without the name of the program, for the completions of other shells: values that the node or
+/// this machine has. There are none where no node runs, or where another word is expected.
+pub(crate) fn words(before: &str, node: &dyn Backend) -> Vec<String> {
+    Completion::new(&|values| known(node, values)).words(before)
 }
 
 /// The values that the node and this machine have; none where they cannot be read.
@@ -140,7 +177,7 @@ mod tests {
 
     #[test]
     fn commands_long_options_and_known_values_are_completed() {
-        let table: [(&str, usize, &[&str]); 13] = [
+        let table: [(&str, usize, &[&str]); 15] = [
             ("rou", 0, &["route ", "routing "]),
             ("net s", 4, &["show ", "set "]),
             ("net set --he", 8, &["--health ", "--help "]),
@@ -153,11 +190,30 @@ mod tests {
             ("peer explain -t 198", 16, &["198.51.100.1@tcp1"]),
             ("net add --net tcp --if eth0,e", 28, &["eth0", "eth1"]),
             ("net del --net ", 14, &["tcp", "tcp1"]),
+            ("net add --net=tcp1 --if=eth0,e", 29, &["eth0", "eth1"]),
+            ("net del --verbose=1", 8, &[]),
             ("ping 192.0.2.1@tcp --timeout 1", 29, &[]),
         ];
         for (before, start, expected) in table {
             let expected = expected.iter().map(|&it| it.to_owned()).collect();
             assert_eq!(Completion::new(&there_are).candidates(before), (start, expected), "{before}");
+        }
+    }
+
+    #[test]
+    fn other_shells_get_whole_words_and_only_values() {
+        let table: [(&str, &[&str]); 8] = [
+            ("", &[]),
+            ("rou", &[]),
+            ("ping --ti", &[]),
+            ("ping 192.0.2.12@t", &["192.0.2.12@tcp"]),
+            ("ping 192.0.2.1@tcp,198", &["192.0.2.1@tcp,198.51.100.1@tcp1"]),
+            ("net add --net tcp --if eth0,e", &["eth0,eth0", "eth0,eth1"]),
+            ("peer explain --to=198", &["--to=198.51.100.1@tcp1"]),
+            ("ping 192.0.2.1@tcp --timeout 1", &[]),
+        ];
+        for (before, expected) in table {
+            assert_eq!(Completion::new(&there_are).words(before), expected, "{before}");
         }
     }
 
