@@ -15,6 +15,7 @@ mod decide;
 mod driver;
 mod driver_thread;
 mod handshake;
+pub mod hello_probe;
 mod next_read;
 mod ni;
 mod ni_peers;
