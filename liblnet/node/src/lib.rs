@@ -32,6 +32,7 @@ pub use attach_server::{AttachConfig, AttachServer};
 pub use control_server::{ControlConfig, ControlServer, SharedBackend};
 pub use driver_configs::DriverConfigs;
 pub use environment::{CONFIGURATION, variable_prefixes, warn_of_unknown_variables};
+pub use links::host_subnets::{MisroutedAddress, misrouted_addresses};
 pub use node::Node;
 pub use peer_description::describe_peer;
 pub use ping::PingRequest;

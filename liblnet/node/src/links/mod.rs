@@ -7,6 +7,7 @@
 mod egress;
 mod fault;
 mod host_links;
+pub(crate) mod host_subnets;
 mod netlink;
 mod subnet;
 
@@ -160,10 +161,14 @@ fn placed(ni: &Ni, machine: &[LinkAddress]) -> Option<Placed> {
 /// as those of the loopback.
 fn link_with(address: IpAddr, machine: &[LinkAddress]) -> Option<(String, Option<u32>)> {
     let has_it = |entry: &&LinkAddress| entry.address == Some(address) && entry.whole_net.is_none();
-    let LinkAddress { name, prefix_len, .. } = machine.iter().find(has_it)?;
+    machine.iter().find(has_it).map(link_and_prefix)
+}
+
+/// The link of an entry, and the length of its address's prefix.
+fn link_and_prefix(LinkAddress { name, prefix_len, .. }: &LinkAddress) -> (String, Option<u32>) {
     // The label of an alias begins with the name of its link.
     let device = name.split_once(':').map_or(name.as_str(), |(link, _)| link).to_owned();
-    Some((device, *prefix_len))
+    (device, *prefix_len)
 }
 
 fn run(core: &Core, listener: &dyn LinkListener, netlink: &NetlinkSocket, end: &OwnedFd) {

@@ -17,9 +17,9 @@ pub(super) struct Placed {
 /// An interface whose packets leave by the link of another one. Its text is the warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Misrouted<'a> {
-    it: &'a Placed,
+    pub(super) it: &'a Placed,
     /// The link by which the packets leave.
-    egress: String,
+    pub(super) egress: String,
     /// The setting of the driver that lets them leave by their own link.
     own_link: Option<&'static str>,
 }
@@ -59,7 +59,7 @@ fn another_address((network, prefix_len): (u32, u32), taken: &[&Placed]) -> Opti
 
 impl Placed {
     /// The first address of the interface's subnet, and the length of its prefix.
-    fn subnet(&self) -> (u32, u32) {
+    pub(super) fn subnet(&self) -> (u32, u32) {
         let mask = u32::MAX.checked_shl(32_u32.saturating_sub(self.prefix_len)).unwrap_or(0);
         (self.address.to_bits() & mask, self.prefix_len)
     }
