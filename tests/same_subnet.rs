@@ -6,7 +6,7 @@ mod support;
 
 use lnet_dlc::request::{AddLocalNi, DelLocalNi, LndTunables, NiTunables};
 use lnet_dlc::{Backend, Request};
-use lnet_node::Node;
+use lnet_node::{MisroutedAddress, Node, misrouted_addresses};
 use std::fs;
 use std::sync::Arc;
 use support::machines::{Machines, Wiring};
@@ -87,6 +87,7 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
     // With source routes the node logs nothing.
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
     assert_eq!(said(), [""; 0]);
+    assert_eq!(machines.on(0, misrouted_addresses), []);
     let all = (MESSAGES * LENGTH) as u64;
     let [first, second] = carried(&machines, near, far);
     assert!(first > all / 4 && second > all / 4, "{first} {second}");
@@ -97,6 +98,14 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
             ip(&["rule", "del", "from", &address, "lookup", &(100 + card).to_string()]);
         }
     });
+    let misrouted = MisroutedAddress {
+        address: Wiring::OneSwitch.address(0, 1).parse().unwrap(),
+        device: "eth1".to_owned(),
+        egress: "eth0".to_owned(),
+        network: "10.77.0.0".parse().unwrap(),
+        prefix_len: 24,
+    };
+    assert_eq!(machines.on(0, misrouted_addresses), [misrouted]);
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
     let warnings = said();
     assert_eq!(warnings.len(), 1, "{warnings:?}");

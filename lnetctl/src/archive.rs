@@ -1,6 +1,6 @@
 //! All that is known about a node and its host, in one archive: `lnetctl report`.
 
-use crate::doctor::checks::CHECKS;
+use crate::doctor;
 use crate::doctor::host::Host;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -73,9 +73,9 @@ pub fn entries(node: &dyn Backend) -> Vec<Entry> {
     all.extend(events(node));
     let file = |(name, path): &(&str, &str)| Some(entry(name, fs::read_to_string(path).ok()?));
     all.extend(OF_HOST.iter().filter_map(file));
-    let host = Host::here();
-    let findings = CHECKS.map(|check| (check.find)(&host).to_value("check", check.name));
-    all.push(entry("host/doctor.yaml", Value::map().with("doctor", findings.to_vec()).to_yaml()));
+    let findings = doctor::findings(&Host::here(), node);
+    let shown: Vec<Value> = findings.iter().map(|(name, finding)| finding.to_value("check", name)).collect();
+    all.push(entry("host/doctor.yaml", Value::map().with("doctor", shown).to_yaml()));
     all
 }
 

@@ -218,9 +218,10 @@ pub enum Command {
     Fault(Fault),
     /// Look for what keeps this host, or the path to another node, from working
     ///
-    /// Looks at interfaces in one subnet, the firewall, the port, the right to low ports, locked memory and the clock. With a NID it then
-    /// tries the path to that node: its name, the route, a TCP connection, whether it is accepted, the HELLO and a ping; it stops at the
-    /// first step that fails. Each line says what was seen and what to do. Fails if something is wrong; warnings are no failure.
+    /// Looks at interfaces in one subnet, the firewall, the port, the right to low ports, locked memory and the clock; and, where a node
+    /// runs, at its interfaces: whether they are up, send by their own links, and can be connected to. With a NID it then tries the path
+    /// to that node: its name, the route, a TCP connection, whether it is accepted, the HELLO and a ping; it stops at the first step that
+    /// fails. Each line says what was seen and what to do. Fails if something is wrong; warnings are no failure.
     Doctor(Doctor),
     /// Put all that is known about the node and this host into one archive, for whoever is asked for help
     ///

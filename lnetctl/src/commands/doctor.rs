@@ -2,19 +2,17 @@
 
 use super::{CommandOutcome, Context};
 use crate::cli::Doctor;
-use crate::doctor::checks::CHECKS;
 use crate::doctor::host::Host;
-use crate::doctor::{State, path};
+use crate::doctor::{self, State, path};
 use lnet_dlc::ReturnCode;
 
 pub(super) fn doctor(command: &Doctor, cx: &mut Context<'_>) -> CommandOutcome {
     let host = Host::here();
     let mut all = Vec::new();
     let mut is_wrong = false;
-    for check in CHECKS {
-        let finding = (check.find)(&host);
+    for (name, finding) in doctor::findings(&host, cx.node) {
         is_wrong |= finding.state == State::Wrong;
-        all.push(finding.to_value("check", check.name));
+        all.push(finding.to_value("check", name));
     }
     if let Some(nid) = &command.nid {
         let findings = path::try_path(cx.node, nid, host.port);

@@ -2,6 +2,7 @@
 
 use super::Finding;
 use super::host::{Firewall, Host};
+use lnet_node::MisroutedAddress;
 use std::collections::BTreeMap;
 
 /// A check of this host.
@@ -51,19 +52,57 @@ fn subnets(host: &Host) -> Finding {
         host.links.iter().any(|link| shared.contains(&link.name.as_str()) && is_wrong(link))
     };
     let names = shared.join(", ");
-    let routes = "give each address a source route and rule (ip rule), or set SOCKLND_BIND_TO_DEVICE=1";
-    if of_shared(|link| link.rp_filter == 1) {
-        let seen = format!(
-            "{names} are in one subnet, and rp_filter=1 drops what arrives by another one than Linux sends by"
-        );
-        return Finding::wrong(seen, format!("set net.ipv4.conf.all.rp_filter=2, and {routes}"));
+    let elsewhere: Vec<&MisroutedAddress> =
+        host.misrouted.iter().filter(|its| shared.contains(&its.device.as_str())).collect();
+    let arp = of_shared(|link| link.arp_ignore == 0).then_some(
+        "set net.ipv4.conf.all.arp_ignore=1 and arp_announce=2, so that each answers for its own address",
+    );
+    let remedy = |first: Option<&str>| {
+        let routes = (!elsewhere.is_empty()).then(|| source_routes(&elsewhere));
+        let all = [first.map(str::to_owned), arp.map(str::to_owned), routes];
+        all.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    };
+    let sends: Vec<String> = elsewhere
+        .iter()
+        .map(|its| format!("{} ({}) sends by {}", its.address, its.device, its.egress))
+        .collect();
+    let sends = sends.join(", ");
+    match (elsewhere.is_empty(), arp) {
+        (true, None) => {
+            Finding::fine(format!("{names} are in one subnet, and each address sends by its own link"))
+        }
+        (true, Some(_)) => Finding::warning(
+            format!("{names} are in one subnet, and answer for each other's addresses (arp_ignore=0)"),
+            remedy(None),
+        ),
+        (false, _) if of_shared(|link| link.rp_filter == 1) => Finding::wrong(
+            format!(
+                "{names} are in one subnet, {sends}, and rp_filter=1 drops what arrives by another link than Linux sends by"
+            ),
+            remedy(Some("set net.ipv4.conf.all.rp_filter=2")),
+        ),
+        (false, _) => Finding::warning(format!("{names} are in one subnet, and {sends}"), remedy(None)),
     }
-    if of_shared(|link| link.arp_ignore == 0) {
-        let seen = format!("{names} are in one subnet, and answer for each other's addresses (arp_ignore=0)");
-        let arp = "set net.ipv4.conf.all.arp_ignore=1 and arp_announce=2";
-        return Finding::warning(seen, format!("{arp}, and {routes}"));
-    }
-    Finding::warning(format!("{names} are in one subnet"), format!("where that has not been done, {routes}"))
+}
+
+/// The first routing table that advice names; those of the system have numbers from 253 on.
+const FIRST_TABLE: usize = 101;
+
+/// The commands that have each address send by its own link, and the setting of this library that does so too.
+pub(super) fn source_routes(misrouted: &[&MisroutedAddress]) -> String {
+    let commands: Vec<String> = (FIRST_TABLE..)
+        .zip(misrouted)
+        .map(|(table, its)| {
+            let MisroutedAddress { address, device, network, prefix_len, .. } = its;
+            format!(
+                "ip route add {network}/{prefix_len} dev {device} src {address} table {table}; ip rule add from {address} table {table}"
+            )
+        })
+        .collect();
+    format!(
+        "{} (with tables that ip rule show does not name yet); or set SOCKLND_BIND_TO_DEVICE=1",
+        commands.join("; ")
+    )
 }
 
 fn firewall(host: &Host) -> Finding {
@@ -101,14 +140,9 @@ fn firewall(host: &Host) -> Finding {
 
 /// Whether somebody listens on the port: a node does, and two cannot on one address.
 fn port(host: &Host) -> Finding {
-    let listens = |line: &str| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let [_, local, _, "0A", ..] = fields[..] else { return false };
-        let number = local.split(':').nth(1).and_then(|text| u16::from_str_radix(text, 16).ok());
-        number == Some(host.port)
-    };
     let port = host.port;
-    match (host.sockets.lines().any(listens), host.has_kernel_lnet) {
+    let is_used = host.listening().iter().any(|socket| socket.port() == port);
+    match (is_used, host.has_kernel_lnet) {
         (true, true) => Finding::warning(
             format!("port {port} is in use, and the kernel's LNet is loaded"),
             "another port for this library (LNET_ACCEPT_PORT), on all nodes that it talks to, or other addresses",
@@ -173,15 +207,17 @@ fn clock(host: &Host) -> Finding {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::State::{self, Fine, Unknown, Warning, Wrong};
     use super::super::host::{LNET_PORT, Link};
     use super::*;
+    use std::net::Ipv4Addr;
 
-    fn host() -> Host {
+    pub(in super::super) fn host() -> Host {
         Host {
             routes: String::new(),
             links: Vec::new(),
+            misrouted: Vec::new(),
             sockets: String::new(),
             status: String::new(),
             limits: String::new(),
@@ -210,20 +246,41 @@ mod tests {
         );
         let other = "eth1 006433C6 00000000 0001 0 0 0 00FFFFFF 0 0 0\neth0 00000000 010200C0 0003 0 0 0 00000000 0 0 0\n";
         let link = |name: &str, rp_filter, arp_ignore| Link { name: name.to_owned(), rp_filter, arp_ignore };
+        let shared = || [first, second].concat();
         let table = [
-            ([first, other].concat(), 1, 0, Fine, "no subnet"),
-            ([first, second].concat(), 1, 1, Wrong, "eth0, eth1 are in one subnet, and rp_filter=1"),
-            ([first, second].concat(), 2, 0, Warning, "arp_ignore=0"),
-            ([first, second].concat(), 0, 1, Warning, "eth0, eth1 are in one subnet"),
+            ([first, other].concat(), false, 1, 0, Fine, "no subnet"),
+            (shared(), false, 1, 1, Fine, "each address sends by its own link"),
+            (shared(), false, 1, 0, Warning, "answer for each other's addresses (arp_ignore=0)"),
+            (shared(), true, 1, 1, Wrong, "192.0.2.2 (eth1) sends by eth0, and rp_filter=1"),
+            (
+                shared(),
+                true,
+                2,
+                0,
+                Warning,
+                "eth0, eth1 are in one subnet, and 192.0.2.2 (eth1) sends by eth0",
+            ),
         ];
-        for (routes, rp_filter, arp_ignore, state, seen) in table {
+        for (routes, is_misrouted, rp_filter, arp_ignore, state, seen) in table {
             let links = vec![link("eth0", 0, 1), link("eth1", rp_filter, arp_ignore)];
-            assert_finds(
-                subnets,
-                &Host { routes: header.to_owned() + &routes, links, ..host() },
-                state,
-                seen,
-            );
+            let misrouted = is_misrouted.then(misrouted).into_iter().collect();
+            let host = Host { routes: header.to_owned() + &routes, links, misrouted, ..host() };
+            assert_finds(subnets, &host, state, seen);
+            let remedy = subnets(&host).remedy.unwrap_or_default();
+            let rule = "ip route add 192.0.2.0/24 dev eth1 src 192.0.2.2 table 101; ip rule add from 192.0.2.2 table 101";
+            assert_eq!(remedy.contains(rule), is_misrouted, "{remedy}");
+            assert_eq!(remedy.contains("arp_ignore=1"), arp_ignore == 0 && state == Warning, "{remedy}");
+        }
+    }
+
+    /// An address of eth1 that sends by eth0.
+    pub(in super::super) fn misrouted() -> MisroutedAddress {
+        MisroutedAddress {
+            address: Ipv4Addr::new(192, 0, 2, 2),
+            device: "eth1".to_owned(),
+            egress: "eth0".to_owned(),
+            network: Ipv4Addr::new(192, 0, 2, 0),
+            prefix_len: 24,
         }
     }
 

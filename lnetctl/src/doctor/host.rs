@@ -1,7 +1,9 @@
 //! What the checks of this host look at, as texts of the system.
 
+use lnet_node::{MisroutedAddress, misrouted_addresses};
 use std::env;
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,6 +37,8 @@ pub struct Host {
     pub routes: String,
     /// The interfaces of `/proc/sys/net/ipv4/conf`.
     pub links: Vec<Link>,
+    /// The addresses in shared subnets whose packets leave by other links than theirs.
+    pub misrouted: Vec<MisroutedAddress>,
     /// `/proc/net/tcp`
     pub sockets: String,
     /// `/proc/self/status`
@@ -67,6 +71,7 @@ impl Host {
         Self {
             routes: text("/proc/net/route"),
             links: links(Path::new("/proc/sys/net/ipv4/conf")),
+            misrouted: misrouted_addresses(),
             sockets: text("/proc/net/tcp"),
             status: text("/proc/self/status"),
             limits: text("/proc/self/limits"),
@@ -79,6 +84,21 @@ impl Host {
             is_clock_set: Path::new("/run/systemd/timesync/synchronized").exists().then_some(true),
         }
     }
+
+    /// The addresses and ports on which somebody listens with TCP over IPv4.
+    pub fn listening(&self) -> Vec<SocketAddrV4> {
+        self.sockets.lines().filter_map(listening_in).collect()
+    }
+}
+
+/// The socket in a line of `/proc/net/tcp`, if it listens.
+fn listening_in(line: &str) -> Option<SocketAddrV4> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let [_, local, _, "0A", ..] = fields[..] else { return None };
+    let (address, port) = local.split_once(':')?;
+    // The bytes of the address as this machine reads a number from them.
+    let address = u32::from_str_radix(address, 16).ok()?.to_ne_bytes();
+    Some(SocketAddrV4::new(Ipv4Addr::from(address), u16::from_str_radix(port, 16).ok()?))
 }
 
 fn port(named: Option<&str>) -> u16 {
@@ -121,4 +141,21 @@ fn firewall() -> Firewall {
         };
     }
     Firewall::NoProgram
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_that_listen_are_told_from_connections() {
+        let line = "   0: 0100007F:03DC 00000000:0000 0A 00000000:00000000 00:00000000 0 0 0 1 1";
+        let expected = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 988);
+        // The bytes of the address are shown as a number of this machine.
+        if cfg!(target_endian = "little") {
+            assert_eq!(listening_in(line), Some(expected));
+        }
+        assert_eq!(listening_in(&line.replace(" 0A ", " 01 ")), None);
+        assert_eq!(listening_in("  sl  local_address rem_address   st tx_queue"), None);
+    }
 }

@@ -1,12 +1,21 @@
 //! What keeps this host, or the path to another node, from working: `lnetctl doctor`.
 //!
-//! [`checks`]: the checks of this host. [`host`]: what they look at. [`path`]: the steps to another node.
+//! [`checks`]: the checks of this host. [`host`]: what they look at. `node`: the checks of its node. [`path`]: the steps to another node.
 
 pub mod checks;
 pub mod host;
+mod node;
 pub mod path;
 
-use lnet_dlc::Value;
+use checks::CHECKS;
+use host::Host;
+use lnet_dlc::{Backend, Value};
+
+/// What the checks of this host and of its node have found, with their names.
+pub fn findings(host: &Host, node: &dyn Backend) -> Vec<(&'static str, Finding)> {
+    let of_host = CHECKS.iter().map(|check| (check.name, (check.find)(host)));
+    of_host.chain(node::findings(host, node)).collect()
+}
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use lnet_dlc::request::{DistanceResponse, PingResponse};
 use lnet_dlc::{Backend, ops};
 use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetType, Nid};
+use socklnd::hello_probe::{self, Answer, Asked};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -15,11 +16,15 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The time in which a node that refuses a connection closes it, without waiting for a byte.
 const ACCEPT_TIMEOUT: Duration = Duration::from_millis(500);
-/// The longest time for the HELLO and the ping.
+/// The longest time that an answer to a HELLO may take, that of an acceptor for another client that sends nothing.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time for the ping.
 const PING_TIMEOUT_MS: u32 = 5000;
+/// The most bytes of an unknown protocol that are shown.
+const SHOWN_BYTES: usize = 24;
 
 /// The names of the steps, in their order.
-pub const STEPS: [&str; 5] = ["resolve", "lnet route", "connect", "accept", "hello and ping"];
+pub const STEPS: [&str; 6] = ["resolve", "lnet route", "connect", "accept", "hello", "ping"];
 
 /// Tries the path to the node that `text` names, until a step fails.
 pub fn try_path(backend: &dyn Backend, text: &str, port: u16) -> Vec<Finding> {
@@ -31,8 +36,13 @@ pub fn try_path(backend: &dyn Backend, text: &str, port: u16) -> Vec<Finding> {
     if is_wrong(&findings) {
         return findings;
     }
-    let address = direct_address(nid, distance.map(|it| it.hops).unwrap_or_default());
-    findings.extend(connections(address.map(|address| SocketAddr::from((address, port)))));
+    match distance.ok().and_then(|it| Some((it.source, direct_address(nid, it.hops)?))) {
+        Some((source, address)) => {
+            findings.extend(connections(source, SocketAddr::from((address, port)), nid));
+        }
+        None => findings
+            .extend([(); 3].map(|()| Finding::unknown("only tried for NIDs on TCP nets of this node"))),
+    }
     if !is_wrong(&findings) {
         findings.push(pinged(&ops::diagnosis::ping(backend, nid, PING_TIMEOUT_MS)));
     }
@@ -51,16 +61,15 @@ fn direct_address(nid: Nid, hops: u32) -> Option<Ipv4Addr> {
     }
 }
 
-/// Connects, and waits whether the connection is closed.
-fn connections(address: Option<SocketAddr>) -> Vec<Finding> {
-    let Some(address) = address else {
-        let skipped = || Finding::unknown("only tried for NIDs on TCP nets of this node");
-        return vec![skipped(), skipped()];
+/// Connects, waits whether the connection is closed, and asks for a HELLO by another one.
+fn connections(source: Nid, address: SocketAddr, nid: Nid) -> Vec<Finding> {
+    let read = match ops::diagnosis::probe(address, CONNECT_TIMEOUT, ACCEPT_TIMEOUT) {
+        Err(error) => return vec![connected(address, Err(error.kind()))],
+        Ok(read) => accepted(address, read.map_err(|it| it.kind())),
     };
-    match ops::diagnosis::probe(address, CONNECT_TIMEOUT, ACCEPT_TIMEOUT) {
-        Err(error) => vec![connected(address, Err(error.kind()))],
-        Ok(read) => vec![connected(address, Ok(())), accepted(address, read.map_err(|it| it.kind()))],
-    }
+    let stays_open = read.state == State::Fine;
+    let asked = hello_probe::ask(source, address, nid, HELLO_TIMEOUT).map_err(|it| it.kind());
+    vec![connected(address, Ok(())), read, said_hello(address, nid, stays_open, asked)]
 }
 
 fn resolved(text: &str, nid: &Result<Nid, String>) -> Finding {
@@ -134,6 +143,65 @@ fn accepted(address: SocketAddr, read: Result<usize, io::ErrorKind>) -> Finding 
     }
 }
 
+/// `stays_open`: whether a connection from a high port was not closed at once.
+fn said_hello(
+    address: SocketAddr,
+    nid: Nid,
+    stays_open: bool,
+    asked: Result<Asked, io::ErrorKind>,
+) -> Finding {
+    const VERSIONS: &str = "compare the releases of LNet on both nodes";
+    let Asked { from_low_port, answer } = match asked {
+        Ok(asked) => asked,
+        Err(io::ErrorKind::AddrNotAvailable) => {
+            return Finding::unknown(
+                "the address of this node is not one of this host's: it is not asked from here",
+            );
+        }
+        Err(kind) => return connected(address, Err(kind)),
+    };
+    match answer {
+        Answer::Hello { version, nid: its } if its == nid => {
+            Finding::fine(format!("{nid} answers, and speaks version {}", version as u32))
+        }
+        Answer::Hello { nid: its, .. } => Finding::wrong(
+            format!("{address} says that it is {its}, and not {nid}"),
+            "have two hosts the address, or is there a translation of addresses (NAT) on the way?",
+        ),
+        Answer::UnknownVersion(version) => Finding::wrong(
+            format!("{address} speaks version {version}, which this library does not"),
+            VERSIONS,
+        ),
+        Answer::UnknownRequest(version) => Finding::wrong(
+            format!("{address} refuses the connection request: it takes version {version} of it only"),
+            VERSIONS,
+        ),
+        Answer::Foreign(bytes) => Finding::wrong(
+            format!("{address} answers with what is no HELLO: '{}'", printable(&bytes)),
+            format!(
+                "which program listens there? LNet's port is {LNET_PORT}; compare LNET_ACCEPT_PORT (accept_port) of both"
+            ),
+        ),
+        Answer::Closed if from_low_port || stays_open => Finding::wrong(
+            format!("{address} closes the connection when it is asked for {nid}"),
+            "is it a NID of that node, with this net (lnetctl net show there)? its log says why it closes",
+        ),
+        Answer::Closed => Finding::unknown(format!(
+            "{address} closes connections of this program before the HELLO: the ping shows whether it takes those of the node"
+        )),
+        Answer::Nothing => Finding::wrong(
+            format!("{address} has not answered within {} s", HELLO_TIMEOUT.as_secs()),
+            "what listens there hangs, or is no LNet node; an acceptor that waits for another client, which sends nothing, answers if it is asked again",
+        ),
+    }
+}
+
+/// The beginning of bytes, with a dot for what cannot be printed.
+fn printable(bytes: &[u8]) -> String {
+    let is_shown = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    bytes.iter().take(SHOWN_BYTES).map(|&byte| if is_shown(byte) { char::from(byte) } else { '.' }).collect()
+}
+
 fn pinged(result: &Result<PingResponse, Errno>) -> Finding {
     let failed = |errno: &Errno, remedy: &str| Finding::wrong(errno.text(), remedy.to_owned());
     match result {
@@ -144,7 +212,7 @@ fn pinged(result: &Result<PingResponse, Errno>) -> Finding {
         }
         Err(errno @ (Errno::ConnectionRefused | Errno::ConnectionReset | Errno::Pipe)) => failed(
             errno,
-            "the node closes the connection at the HELLO: is this NID its own, with this net, and does it accept this port? see the log there",
+            "the node closes the connection: is this NID its own, with this net, and does it accept the port of this node? see the log there",
         ),
         Err(errno @ Errno::Protocol) => failed(
             errno,
@@ -160,8 +228,9 @@ fn pinged(result: &Result<PingResponse, Errno>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State::{Fine, Warning, Wrong};
+    use super::super::State::{Fine, Unknown, Warning, Wrong};
     use super::*;
+    use socklnd::proto::Version;
 
     fn assert_is(finding: &Finding, state: State, seen: &str) {
         assert!(finding.state == state && finding.seen.contains(seen), "{seen}: {finding:?}");
@@ -182,6 +251,9 @@ mod tests {
             multi_rail: true,
             nids: ["0@lo", "192.0.2.1@tcp", "192.0.2.2@tcp"].map(nid).to_vec(),
         };
+        let (asked_for, version) = (nid("192.0.2.1@tcp"), Version::V3);
+        let hello =
+            |from_low_port, answer| said_hello(address, asked_for, true, Ok(Asked { from_low_port, answer }));
         let table = [
             (resolved("mds1@tcp", &Ok(nid("192.0.2.1@tcp"))), Fine, "192.0.2.1@tcp"),
             (resolved("mds1", &Err("unknown host".to_owned())), Wrong, "'mds1' is not a NID: unknown host"),
@@ -198,6 +270,18 @@ mod tests {
             (accepted(address, Ok(0)), Warning, "accept=secure"),
             (accepted(address, Err(io::ErrorKind::ConnectionReset)), Warning, "accept=secure"),
             (accepted(address, Ok(1)), Warning, "sends first"),
+            (hello(true, Answer::Hello { version, nid: nid("192.0.2.1@tcp") }), Fine, "speaks version 3"),
+            (
+                hello(true, Answer::Hello { version, nid: nid("192.0.2.3@tcp") }),
+                Wrong,
+                "it is 192.0.2.3@tcp, and not",
+            ),
+            (hello(true, Answer::UnknownVersion(9)), Wrong, "speaks version 9"),
+            (hello(true, Answer::UnknownRequest(7)), Wrong, "refuses the connection request"),
+            (hello(true, Answer::Foreign(b"SSH-2.0\r\n".to_vec())), Wrong, "no HELLO: 'SSH-2.0..'"),
+            (hello(true, Answer::Closed), Wrong, "closes the connection when it is asked for 192.0.2.1@tcp"),
+            (hello(true, Answer::Nothing), Wrong, "has not answered within 5 s"),
+            (said_hello(address, asked_for, true, Err(io::ErrorKind::TimedOut)), Wrong, "no answer"),
             (pinged(&Ok(response)), Fine, "192.0.2.1@tcp answers, with 192.0.2.1@tcp, 192.0.2.2@tcp"),
             (pinged(&Err(Errno::ConnectionRefused)), Wrong, "Connection refused"),
             (pinged(&Err(Errno::Protocol)), Wrong, "rotocol"),
@@ -205,6 +289,19 @@ mod tests {
         ];
         for (finding, state, seen) in table {
             assert_is(&finding, state, seen);
+        }
+    }
+
+    /// Fails if a node is called wrong for closing what only a program without rights gets closed.
+    #[test]
+    fn a_close_from_a_high_port_says_nothing_about_the_hello() {
+        let (address, asked_for) = (SocketAddr::from(([192, 0, 2, 1], 988)), nid("192.0.2.1@tcp"));
+        for (from_low_port, stays_open, state) in
+            [(false, false, Unknown), (true, false, Wrong), (false, true, Wrong)]
+        {
+            let asked = Asked { from_low_port, answer: Answer::Closed };
+            let finding = said_hello(address, asked_for, stays_open, Ok(asked));
+            assert_eq!(finding.state, state, "{from_low_port} {stays_open}");
         }
     }
 

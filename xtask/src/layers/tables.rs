@@ -86,6 +86,7 @@ pub(crate) const CRATES: &[Layer] = &[
             "lnet-node",
             "lnet-settings",
             "lnet-wire",
+            "socklnd",
         ],
     ),
     ("lst", &["lnet", "lnet-command-line", "lnet-dlc", "lnet-log", "lnet-selftest", "lnet-wire"]),
