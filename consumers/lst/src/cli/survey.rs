@@ -7,10 +7,10 @@ use std::time::Duration;
 /// Measurements of many pairs.
 #[derive(Debug, Args)]
 pub struct Survey {
-    /// NIDs of the clients, such as 192.0.2.[1-9]@tcp; may be given several times
+    /// NIDs of the clients, such as 192.0.2.[1-9]@tcp, or a group of the current session; may be given several times
     #[arg(long, value_name = "NIDS", required = true, action = ArgAction::Append)]
     pub from: Vec<String>,
-    /// NIDs of the servers; may be given several times [default: all pairs of the clients]
+    /// NIDs of the servers, or a group; may be given several times [default: all pairs of the clients]
     #[arg(long, value_name = "NIDS", action = ArgAction::Append)]
     pub to: Vec<String>,
     /// brw with read|write, size=N[k|m], check=simple|full; or ping, for round trips alone [default: brw write size=1M]

@@ -59,15 +59,21 @@ pub(super) fn of_its_own(
     let new = NewSession { name: super::name(name)?, idle_timeout, force, features: features(&cx)? };
     let number = cx.session_key()?;
     let info = begin(&mut cx, number, new)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    let interrupted = interruption()?;
     let done = command(&mut cx, &info, &interrupted);
     let ended = cx.consoles.call(&Call { key: number, command: Command::EndSession });
     let exit = done?;
     ended?;
     Ok(exit)
+}
+
+/// Becomes true when the user interrupts the program, which goes on.
+pub(super) fn interruption() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
 }
 
 pub(super) fn end(cx: &mut Context<'_>) -> Result {

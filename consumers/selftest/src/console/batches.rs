@@ -30,6 +30,8 @@ pub(super) struct Test {
     pub(super) test: TestSpec,
     pub(super) repeat: i32,
     pub(super) concurrency: u32,
+    /// The groups of the clients and of the servers.
+    pub(super) groups: [Name; 2],
     pub(super) from: Vec<ProcessId>,
     pub(super) to: Vec<ProcessId>,
 }
@@ -75,6 +77,15 @@ impl Batches {
             .iter_mut()
             .find(|batch| batch.name == *name)
             .ok_or_else(|| Refusal::NotFound(Object::Batch, name.to_string()))
+    }
+
+    pub(super) fn remove(&mut self, name: &Name) {
+        self.batches.retain(|batch| batch.name != *name);
+    }
+
+    /// Whether a test of any batch uses the group.
+    pub(super) fn use_group(&self, name: &Name) -> bool {
+        self.batches.iter().flat_map(|batch| &batch.tests).any(|test| test.groups.contains(name))
     }
 
     pub(super) fn names(&self) -> Vec<Name> {

@@ -112,6 +112,12 @@ pub enum Command {
         /// The timeout in seconds.
         timeout: u32,
     },
+    /// Forgets a batch, which should not run: nodes keep its tests until the session ends. Groups that no other test uses may change
+    /// again. The batch that every session has stays.
+    DeleteBatch {
+        /// The batch.
+        batch: Name,
+    },
     /// Lists the batches: [`Response::Names`].
     ListBatches,
     /// Shows a batch: [`Response::Batch`].

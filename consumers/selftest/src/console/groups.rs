@@ -13,7 +13,7 @@ pub(super) struct Groups {
 pub(super) struct Group {
     pub(super) name: Name,
     pub(super) nodes: Vec<ProcessId>,
-    /// Whether a test uses the group, which then cannot change until the session ends.
+    /// Whether a test uses the group, which then cannot change until the session ends, or the test's batch is forgotten.
     pub(super) in_use: bool,
 }
 
@@ -46,6 +46,13 @@ impl Groups {
     pub(super) fn get_free(&mut self, name: &Name) -> Result<&mut Group, Refusal> {
         let group = self.get_mut(name)?;
         if group.in_use { Err(Refusal::InUse(name.clone())) } else { Ok(group) }
+    }
+
+    /// Notes which groups tests use.
+    pub(super) fn note_uses(&mut self, is_used: impl Fn(&Name) -> bool) {
+        for group in &mut self.groups {
+            group.in_use = is_used(&group.name);
+        }
     }
 
     pub(super) fn remove(&mut self, name: &Name) {

@@ -143,6 +143,28 @@ fn groups_of_a_test_stay_as_they_are() {
     }
 }
 
+/// Fails if a group stays in use by what is forgotten, or becomes free of what is not.
+#[test]
+fn groups_are_free_again_once_the_batches_of_their_tests_are_forgotten() {
+    let mut console_rig = with_groups();
+    let forget = |console_rig: &mut ConsoleRig, batch: &str| {
+        console_rig.call(KEY, Command::DeleteBatch { batch: name(batch) })
+    };
+    let clean = |console_rig: &mut ConsoleRig| {
+        console_rig.call(KEY, Command::CleanGroup { group: name("cli"), states: Vec::new() })
+    };
+    for batch in ["one", "other"] {
+        console_rig.call(KEY, Command::AddBatch { batch: name(batch) }).unwrap();
+        add(&mut console_rig, AddTest { batch: name(batch), ..test("cli", "srv") }).unwrap();
+    }
+    assert_eq!(forget(&mut console_rig, "one"), Ok(Response::Done));
+    assert!(matches!(clean(&mut console_rig), Err(Refusal::InUse(_))));
+    assert_eq!(forget(&mut console_rig, "other"), Ok(Response::Done));
+    assert_eq!(clean(&mut console_rig), Ok(Response::Done));
+    assert!(matches!(forget(&mut console_rig, "other"), Err(Refusal::NotFound(..))));
+    assert!(matches!(forget(&mut console_rig, "batch"), Err(Refusal::Invalid(_))));
+}
+
 #[test]
 fn a_batch_runs_until_it_is_stopped_and_takes_no_test_meanwhile() {
     let mut console_rig = with_groups();

@@ -1,4 +1,5 @@
-//! `lst survey`: session, a group for each node, a batch for each pair and test, result, and all is undone.
+//! `lst survey`: session, a group for each node, a batch for each pair and test, result, and all is undone. With groups in place of NIDs the
+//! session is the one that has them.
 
 mod show;
 
@@ -11,7 +12,7 @@ use crate::survey::Pair;
 use crate::survey::plan::Plan;
 use lnet_selftest::console::call::{AddTest, Counters, NodeResult, Target, TransactionResult};
 use lnet_selftest::console::rates::Rates;
-use lnet_selftest::console::{Command, Direction, Distribution, Name, TestSpec};
+use lnet_selftest::console::{Command, Direction, Distribution, Name, Response, TestSpec};
 use lnet_wire::Nid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,21 +54,53 @@ struct Reading {
 
 pub(super) fn survey(it: &cli::Survey, cx: &mut Context<'_>) -> Result {
     let test = test_of(&it.test)?;
-    let expand = |lists: &[String]| -> Result<Vec<Nid>> {
-        let lists = lists.iter().map(|list| nids::expand(list).map_err(CommandFailure::Usage));
-        Ok(lists.collect::<Result<Vec<_>>>()?.concat())
-    };
-    let from = expand(&it.from)?;
-    let to = if it.to.is_empty() { from.clone() } else { expand(&it.to)? };
+    let is_in_session = it.from.iter().chain(&it.to).any(|text| is_group(text));
+    if is_in_session && it.force {
+        let text = "groups are of a session, which says itself whether it takes nodes from others (new_session --force)";
+        return Err(CommandFailure::Usage(text.to_owned()));
+    }
+    let from = expand(&it.from, cx)?;
+    let to = if it.to.is_empty() { from.clone() } else { expand(&it.to, cx)? };
     let plan = Plan::new(&from, &to, it.at_once as usize);
     if plan.rounds.is_empty() {
         return Err(CommandFailure::Usage("there is no pair: it takes two nodes".to_owned()));
     }
+    if is_in_session {
+        let interrupted = session::interruption()?;
+        // Others have other names in the session.
+        let prefix = format!("survey{}.", std::process::id());
+        let mut run = Run { it, test, plan: &plan, interrupted: &interrupted, prefix, batches: 0 };
+        let results = run.measure(cx);
+        run.undo(cx)?;
+        return show::show(it, test, &plan, &results?, cx);
+    }
     let seconds = u32::try_from(it.time.as_secs()).unwrap_or(u32::MAX);
     session::of_its_own("survey", seconds, it.force, cx, |cx, _, interrupted| {
-        let results = Run { it, test, plan: &plan, interrupted, batches: 0 }.measure(cx)?;
+        let mut run = Run { it, test, plan: &plan, interrupted, prefix: String::new(), batches: 0 };
+        let results = run.measure(cx)?;
         show::show(it, test, &plan, &results, cx)
     })
+}
+
+/// Whether a text names a group of the session: each NID has an `@`.
+fn is_group(text: &str) -> bool {
+    !text.contains('@')
+}
+
+/// The NIDs of lists, and of the nodes of groups.
+fn expand(texts: &[String], cx: &mut Context<'_>) -> Result<Vec<Nid>> {
+    let mut all = Vec::new();
+    for text in texts {
+        if !is_group(text) {
+            all.extend(nids::expand(text).map_err(CommandFailure::Usage)?);
+            continue;
+        }
+        match cx.call(Command::ShowGroup { group: super::name(text)? })? {
+            Response::Nodes(nodes) => all.extend(nodes.iter().map(|node| node.id.nid)),
+            other => return Err(super::unexpected(&other)),
+        }
+    }
+    Ok(all)
 }
 
 /// A survey under way.
@@ -76,6 +109,8 @@ struct Run<'a> {
     test: TestSpec,
     plan: &'a Plan,
     interrupted: &'a AtomicBool,
+    /// The begin of the names of its groups and batches; empty in a session of its own.
+    prefix: String,
     /// The number of batches that were made.
     batches: usize,
 }
@@ -118,7 +153,7 @@ impl Run<'_> {
 
     /// Gives the session to all nodes at once, and makes a group for each. Returns the nodes that did not take it.
     fn add_nodes(&self, cx: &mut Context<'_>) -> Result<BTreeMap<usize, Failure>> {
-        let all = super::name("survey")?;
+        let all = self.name("all")?;
         cx.call(Command::AddGroup { group: all.clone() })?;
         let outcome = cx.transact(Command::AddNodes { group: all, nids: self.plan.nodes.clone() })?;
         let mut absent = BTreeMap::new();
@@ -126,7 +161,7 @@ impl Run<'_> {
             match failure(&outcome, |node| node.id.nid == *nid) {
                 Some(failure) => drop(absent.insert(at, failure)),
                 None => {
-                    let group = group(at)?;
+                    let group = self.group(at)?;
                     cx.call(Command::AddGroup { group: group.clone() })?;
                     cx.transact(Command::AddNodes { group, nids: vec![*nid] })?;
                 }
@@ -186,13 +221,13 @@ impl Run<'_> {
         cx: &mut Context<'_>,
     ) -> Result<std::result::Result<Name, Failure>> {
         self.batches += 1;
-        let batch = super::name(&format!("pair{}", self.batches))?;
+        let batch = self.batch(self.batches)?;
         cx.call(Command::AddBatch { batch: batch.clone() })?;
         let concurrency = if spec == TestSpec::Ping { 1 } else { self.it.concurrency };
         let add = AddTest {
             batch: batch.clone(),
-            from: group(pair.from)?,
-            to: group(pair.to)?,
+            from: self.group(pair.from)?,
+            to: self.group(pair.to)?,
             concurrency,
             repeat: -1,
             distribution: Distribution::ONE_TO_ONE,
@@ -248,6 +283,36 @@ impl Run<'_> {
         })
     }
 
+    /// Removes its batches and groups from the session; those that it has not made are not found. Nodes that are in no other group leave
+    /// the session.
+    fn undo(&self, cx: &mut Context<'_>) -> Result<()> {
+        let is_gone = |done: Result<Response>| match done {
+            Ok(_) | Err(CommandFailure::Call(CallError::Refused(_))) => Ok(()),
+            Err(failure) => Err(failure),
+        };
+        for number in 1..=self.batches {
+            is_gone(cx.call(Command::DeleteBatch { batch: self.batch(number)? }))?;
+        }
+        for at in 0..self.plan.nodes.len() {
+            is_gone(cx.call(Command::DeleteGroup { group: self.group(at)? }))?;
+        }
+        is_gone(cx.call(Command::DeleteGroup { group: self.name("all")? }))
+    }
+
+    fn name(&self, text: &str) -> Result<Name> {
+        super::name(&format!("{}{text}", self.prefix))
+    }
+
+    /// The group of one node.
+    fn group(&self, node: usize) -> Result<Name> {
+        self.name(&format!("node{}", node + 1))
+    }
+
+    /// The batch with this number, from 1 on.
+    fn batch(&self, number: usize) -> Result<Name> {
+        self.name(&format!("pair{number}"))
+    }
+
     /// Ends a batch. `force`: RPCs in flight, which may never be answered, are given up.
     fn stop(&self, batch: &Name, force: bool, cx: &mut Context<'_>) -> Result<()> {
         cx.transact(Command::StopBatch { batch: batch.clone(), force })?;
@@ -280,9 +345,4 @@ fn failure(outcome: &TransactionResult, is_meant: impl Fn(&NodeResult) -> bool) 
     let outcome = TransactionResult { nodes, ..*outcome };
     let text = output::failures(&outcome).into_iter().next()?;
     Some(Failure { text, exit: Exit::of(&outcome) })
-}
-
-/// The group of one node.
-fn group(node: usize) -> Result<Name> {
-    super::name(&format!("node{}", node + 1))
 }

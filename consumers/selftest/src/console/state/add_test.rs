@@ -106,16 +106,12 @@ impl Session {
     pub(super) fn record_test(&mut self, test: AddTest, outcome: &TransactionResult) {
         let nodes = |name| self.groups.get(name).map(|group| group.nodes.clone()).unwrap_or_default();
         let (from, to) = (nodes(&test.from), nodes(&test.to));
-        for name in [&test.from, &test.to] {
-            if let Ok(group) = self.groups.get_mut(name) {
-                group.in_use = true;
-            }
-        }
         let Ok(batch) = self.batches.get_mut(&test.batch) else { return };
         let AddTest { test: spec, repeat, concurrency, .. } = test;
-        batch.tests.push(Test { test: spec, repeat, concurrency, from, to });
+        batch.tests.push(Test { test: spec, repeat, concurrency, groups: [test.from, test.to], from, to });
         let number = u32::try_from(batch.tests.len()).unwrap_or(u32::MAX);
         let taken = outcome.nodes.iter().filter(|node| node.accepted);
         taken.for_each(|node| batch.record(node.id, Instance::Client(number)));
+        self.groups.note_uses(|name| self.batches.use_group(name));
     }
 }

@@ -99,6 +99,17 @@ impl Session {
         }))
     }
 
+    pub(super) fn delete_batch(&mut self, name: &Name) -> Result<Response, Refusal> {
+        self.batch_is_free(name)?;
+        self.batches.get(name)?;
+        if *name == Name::default_batch() {
+            return Err(Refusal::Invalid(format!("batch `{name}` is that of every session")));
+        }
+        self.batches.remove(name);
+        self.groups.note_uses(|group| self.batches.use_group(group));
+        Ok(Response::Done)
+    }
+
     /// Notes that a batch was started: it runs if at least one node has started it.
     pub(super) fn has_run(&mut self, name: &Name, outcome: &TransactionResult) {
         let runs = outcome.nodes.iter().any(|node| node.accepted);

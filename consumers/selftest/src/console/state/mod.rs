@@ -179,6 +179,7 @@ impl Console {
             Command::RunBatch { batch, timeout } => self.run_batch(now, id, batch, timeout),
             Command::StopBatch { batch, force } => self.stop_batch(now, id, batch, force),
             Command::QueryBatch { batch, test, timeout } => self.query_batch(now, id, batch, test, timeout),
+            Command::DeleteBatch { batch } => session.delete_batch(&batch).map(Some),
             Command::ListBatches => Ok(Some(Response::Names(session.batches.names()))),
             Command::ShowBatch { batch } => session.show_batch(&batch).map(Some),
         }
