@@ -401,7 +401,8 @@ fn what_has_happened_is_told_after_a_restart() {
     assert_eq!((change.number, change.kind.as_str(), change.level.as_str()), (1, "config_changed", "info"));
     let user = rustix::process::geteuid().as_raw();
     assert!(change.text.starts_with(r#"configuration: {"config_router":true} by "#), "{}", change.text);
-    assert!(change.text.contains(&format!("uid {user}")), "{}", change.text);
+    let process = std::process::id();
+    assert!(change.text.contains(&format!(" by uid {user}, process {process} (")), "{}", change.text);
     assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
     assert!(ends(child).status.success());
 

@@ -398,7 +398,7 @@ log_classes! {
         level: Info,
         limit: Unlimited,
         meaning: "Somebody has changed the configuration of the node while it runs.",
-        action: "Nothing. The line has the request and who made it.",
+        action: "Nothing. The line has the request, and the user and the process that made it.",
     }
     ConfigIgnored {
         name: "config_ignored",

@@ -238,7 +238,8 @@ pub enum Command {
     /// What has happened: changes of interfaces, peers, paths, routes, connections, fault rules and the configuration
     ///
     /// One line each, the oldest first: its time, its level and the line of the log, also where the log has a level at which it is not
-    /// written. The node keeps the last 4096; lnetd with --events-file keeps them over its restarts.
+    /// written. A change of the configuration names the user, the process and the program that made it. The node keeps the last 4096; lnetd
+    /// with --events-file keeps them over its restarts.
     Events(Events),
     /// Watch interfaces and peers, their rates, credits and health
     ///

@@ -4,7 +4,7 @@ use lnet_dlc::request::StateChange;
 use lnet_log::LogClass;
 use serde_json::Value;
 
-/// A change as JSON. The page is for everybody who reaches it, so the name of who has changed the configuration is left out.
+/// A change as JSON. The page is for everybody who reaches it, so the user and the process that have changed the configuration are left out.
 pub(super) fn to_json(change: &StateChange) -> Value {
     let mut shown = change.clone();
     if shown.kind == LogClass::ConfigChanged.name() {
@@ -20,7 +20,7 @@ pub(super) fn to_json(change: &StateChange) -> Value {
 mod tests {
     use super::*;
 
-    /// Fails if the page names the user who has changed the configuration.
+    /// Fails if the page names who has changed the configuration.
     #[test]
     fn only_the_user_of_a_change_is_left_out() {
         let change = |kind: &str, text: &str| {
@@ -34,8 +34,10 @@ mod tests {
                 text,
             })
         };
-        let shown =
-            change("config_changed", "configuration: route to tcp1 by 10.0.0.1@tcp added by uid 1000");
+        let shown = change(
+            "config_changed",
+            "configuration: route to tcp1 by 10.0.0.1@tcp added by uid 1000, process 4711 (a_by_b)",
+        );
         assert_eq!(shown["text"], "configuration: route to tcp1 by 10.0.0.1@tcp added");
         assert_eq!(
             (&shown["subject"], &shown["number"], &shown["at_ms"]),

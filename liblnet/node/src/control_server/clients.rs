@@ -140,6 +140,7 @@ impl Clients {
         }
         table.count += 1;
         let id = table.count;
+        let client = listener::user_and_process(&stream);
         let stream = Arc::new(stream);
         let (clients, own_stream, backend) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(backend));
         let builder = thread::Builder::new().name("lnet_ctl".to_owned()).stack_size(STACK);
@@ -149,7 +150,7 @@ impl Clients {
                 access,
                 &*backend,
                 request_timeout,
-                &ClientSlot { clients, id, user },
+                &ClientSlot { clients, id, user, client },
             )
         });
         match thread {
@@ -231,6 +232,8 @@ pub(super) struct ClientSlot {
     id: u64,
     /// The user of the client, for log lines.
     pub(super) user: String,
+    /// The user and the process of the client.
+    pub(super) client: String,
 }
 
 impl ClientSlot {

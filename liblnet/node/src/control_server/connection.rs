@@ -84,7 +84,7 @@ fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Res
     if result.is_ok() && request.changes_configuration() {
         slot.log(
             LogClass::ConfigChanged,
-            format_args!("configuration: {} by {}", request.in_words(), slot.user),
+            format_args!("configuration: {} by {}", request.in_words(), slot.client),
         );
     }
     Response { result, warnings }

@@ -41,6 +41,14 @@ pub(super) fn user(client: &UnixStream) -> String {
     PeerCred::of(client).map_or_else(|_| "unknown user".to_owned(), |it| format!("uid {}", it.user))
 }
 
+/// The user and the process of a client, for the line about a change that it has made.
+pub(super) fn user_and_process(client: &UnixStream) -> String {
+    let found = PeerCred::of(client).ok();
+    let process = found.and_then(|it| it.process).map(|it| format!(", process {}", it.as_raw_nonzero()));
+    let program = found.and_then(PeerCred::program).map(|it| format!(" ({it})"));
+    user(client) + &process.unwrap_or_default() + &program.unwrap_or_default()
+}
+
 const fn may_configure(client: u32, owner: u32) -> bool {
     client == owner || client == 0
 }
