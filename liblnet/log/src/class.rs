@@ -332,7 +332,7 @@ log_classes! {
     }
     PushRejected {
         name: "push_rejected",
-        level: Warn,
+        level: Info,
         limit: AnyPeer,
         meaning: "A node that is no router pushed an interface list in the name of another node; it was ignored.",
         action: "Find out what runs at the sender's NID: it may be hostile.",
@@ -346,7 +346,7 @@ log_classes! {
     }
     OriginRefused {
         name: "origin_refused",
-        level: Warn,
+        level: Info,
         limit: AnyPeer,
         meaning: "A node that is not on the way from another brought a message that names that one as its origin. It is received as a message of the node that brought it. Said once for each peer; `stats show` counts them (`origin_refused_count`).",
         action: "If it is a gateway: add a route over it to the net of the source, so that the way back is the way there. Otherwise find out what runs at that NID: it may be hostile.",
