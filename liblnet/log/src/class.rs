@@ -138,14 +138,14 @@ log_classes! {
         name: "peer_unreachable",
         level: Error,
         limit: AnyPeer,
-        meaning: "No path to a peer is usable. Messages to it wait until a path responds, and fail at their deadline.",
+        meaning: "No path to a peer is usable. Messages to it wait until a path responds, and fail at their deadline. A loss that lasts for less than two seconds has no line.",
         action: "See whether the peer runs, and whether the network between responds (`lnetctl ping`). With no net in common: configure one, or a route.",
     }
     RouteState {
         name: "route_state",
         level: Error,
         limit: PerConfigured,
-        meaning: "A route cannot be used any more: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes while any is up.",
+        meaning: "A route cannot be used any more: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes while any is up. What lasts for less than two seconds has no line; `lnetctl events` has each change. The line about the net tells of its only route.",
         action: "`lnetctl peer show -v` and `lnetctl ping` of the gateway say what it answers; `lnetctl set routing 1` there has it forward.",
     }
     RouteUp {
@@ -194,7 +194,7 @@ log_classes! {
         name: "peer_degraded",
         level: Warn,
         limit: AnyPeer,
-        meaning: "Only some of the paths to a peer are usable, or it is reachable again after an outage.",
+        meaning: "Only some of the paths to a peer are usable, or it is reachable again after an outage. What lasts for less than two seconds has no line.",
         action: "`lnetctl peer show -v` shows which paths do not respond. Nothing to do where all are usable again.",
     }
     PeerReachable {

@@ -37,6 +37,8 @@ const OTHER_SUBJECTS: &str = "other subjects";
 #[derive(Debug, Default)]
 pub struct RateLimitedLog {
     allowances: Mutex<Allowances>,
+    /// The same for changes that are added to the history before their line is written.
+    kept: Mutex<Allowances>,
     /// Keys of the hash by which subjects are compared; a peer cannot know them.
     keys: RandomState,
     wake: Option<Wake>,
@@ -75,19 +77,44 @@ impl RateLimitedLog {
         subject: impl Display,
         line: Arguments<'_>,
     ) {
-        self.write_about(now.into(), class, Standing::of(class), &subject, line);
+        self.write_about(now.into(), class, Standing::of(class), &subject, line, self.history.as_deref());
     }
 
-    /// Writes a line about a subject that an operator has configured: lines that any peer can cause about others do not
-    /// suppress it.
-    pub fn write_configured(
+    /// Adds a change to the history, with the same limits as lines, and writes none: [`RateLimitedLog::write_kept`] does when
+    /// the new state has lasted. Of a subject that an operator has configured (`is_configured`) it is not left out because of
+    /// changes that any peer can cause of others.
+    pub fn keep(
         &self,
         now: impl Into<Duration>,
         class: LogClass,
+        is_configured: bool,
         subject: impl Display,
         line: Arguments<'_>,
     ) {
-        self.write_about(now.into(), class, Standing::Configured, &subject, line);
+        let Some(history) = self.history.as_ref().filter(|_| class.is_kept()) else { return };
+        let (now, key) = (now.into(), self.key(&subject));
+        let admitted = {
+            let mut kept = lock(&self.kept);
+            // The numbers of those that were left out are not written.
+            kept.end_periods(now);
+            !class.is_limited() || kept.admit(now, class, Standing::with(class, is_configured), key, &subject)
+        };
+        if admitted {
+            history.add(class, subject, line);
+        }
+    }
+
+    /// Writes a line about changes that [`RateLimitedLog::keep`] has added to the history. Lines that any peer can cause
+    /// about others do not suppress one about a subject that an operator has configured.
+    pub fn write_kept(
+        &self,
+        now: impl Into<Duration>,
+        class: LogClass,
+        is_configured: bool,
+        subject: impl Display,
+        line: Arguments<'_>,
+    ) {
+        self.write_about(now.into(), class, Standing::with(class, is_configured), &subject, line, None);
     }
 
     fn write_about(
@@ -97,9 +124,10 @@ impl RateLimitedLog {
         standing: Standing,
         subject: &impl Display,
         line: Arguments<'_>,
+        history: Option<&History>,
     ) {
         let is_written = log::log_enabled!(target: class.target(), class.level());
-        let history = self.history.as_ref().filter(|_| class.is_kept());
+        let history = history.filter(|_| class.is_kept());
         if !is_written && history.is_none() {
             return;
         }
@@ -219,6 +247,10 @@ impl Standing {
             Limit::PerConfigured => Self::Configured,
             Limit::PerSubject | Limit::Unlimited => Self::Local,
         }
+    }
+
+    const fn with(class: LogClass, is_configured: bool) -> Self {
+        if is_configured { Self::Configured } else { Self::of(class) }
     }
 }
 

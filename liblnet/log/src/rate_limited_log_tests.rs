@@ -127,3 +127,21 @@ fn of_a_long_subject_the_beginning_is_remembered() {
     let long = "ü".repeat(1_000_000);
     assert_eq!(Allowance::new(&long).subject, "ü".repeat(MAX_SUBJECT_BYTES / 2));
 }
+
+#[test]
+fn a_change_is_kept_at_once_in_a_limited_number_and_its_line_is_not_kept_again() {
+    let history = Arc::new(History::new(|| std::time::UNIX_EPOCH));
+    let log = RateLimitedLog::new().keeping(Some(Arc::clone(&history)));
+    log.keep(at(0), RouteState, true, "a", format_args!("down"));
+    log.write_kept(at(2), RouteState, true, "a", format_args!("down, and it has lasted"));
+    log.keep(at(2), MessageDropped, true, "a", format_args!("no change of a state"));
+    let texts =
+        |after| -> Vec<String> { history.after(after, 99).into_iter().map(|change| change.text).collect() };
+    assert_eq!(texts(0), ["down"]);
+    for _ in 0..3 * LINES_PER_PERIOD {
+        log.keep(at(3), RouteState, true, "a", format_args!("again"));
+    }
+    assert_eq!(texts(1).len(), LINES_PER_PERIOD as usize - 1);
+    log.keep(at(70), RouteState, true, "a", format_args!("in the next period"));
+    assert_eq!(texts(LINES_PER_PERIOD.into()), ["in the next period"]);
+}

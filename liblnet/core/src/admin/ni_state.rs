@@ -106,6 +106,8 @@ impl Admin<'_> {
             let failure = Failure { step: Step::Ping, nid, errno: Errno::HostUnreachable, limit: None };
             peer.discovery.with(|inner| inner.failure = (!alive).then_some(failure));
             self.note_routes();
+            // Lines about routes may wait.
+            self.health.wake();
         }
     }
 

@@ -102,18 +102,27 @@ impl Environment {
         self.log.write(self.now(), class, subject, line);
     }
 
-    /// Like [`Environment::log`], about a peer: lines about unconfigured peers do not suppress those about a configured one.
-    pub(crate) fn log_of_peer(
+    /// Adds a change of a state at once to the history of the node; [`Environment::log_lasting`] writes its line when the state has
+    /// lasted. Lines about subjects that are not configured do not suppress those about one that `is_configured`.
+    pub(crate) fn keep(
         &self,
         is_configured: bool,
         class: LogClass,
         subject: impl Display,
         line: Arguments<'_>,
     ) {
-        match is_configured {
-            true => self.log.write_configured(self.now(), class, subject, line),
-            false => self.log.write(self.now(), class, subject, line),
-        }
+        self.log.keep(self.now(), class, is_configured, subject, line);
+    }
+
+    /// Writes a line about a state that has lasted, whose changes are in the history already.
+    pub(crate) fn log_lasting(
+        &self,
+        is_configured: bool,
+        class: LogClass,
+        subject: impl Display,
+        line: Arguments<'_>,
+    ) {
+        self.log.write_kept(self.now(), class, is_configured, subject, line);
     }
 
     /// Logs the numbers of suppressed lines for the periods that have ended; returns the end of the next period.

@@ -1,14 +1,15 @@
 //! The reachability of peers: a state of each peer, derived from its paths and logged when it changes.
 //!
 //! The state is a pure function of the paths ([`Assessment::of`]). Changes of its inputs mark the peer
-//! ([`Health::reachability_may_change`]); the monitor thread computes, stores and logs the new state. A peer gets at most one
-//! line per [`PAUSE`]: of faster changes the latest state is logged. Lines about peers that an operator has configured, as
-//! peers or as gateways, are not suppressed because of others, which may be created by any sender.
+//! ([`Health::reachability_may_change`]); the monitor thread computes and stores the new state, and logs it when it has lasted
+//! (`crate::model::settling`). That a peer is unreachable which has never responded is logged at once. Peers that change in
+//! the same way share a line. Lines about peers that an operator has configured, as peers or as gateways, are not suppressed
+//! because of others, which may be created by any sender.
 
 use super::{Health, PeerNiState};
 use crate::environment::Environment;
 use crate::environment::time::Time;
-use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
+use crate::model::{ActiveRoute, GatewayTerms, LastingChange, Nets, Ni, Peer, PeerNi, RouteState};
 use crate::model::{Outage, Reachability};
 use crate::select::{self, Paths};
 use crate::sync::lock;
@@ -17,10 +18,9 @@ use lnet_log::LogClass;
 use lnet_wire::{NetId, Nid};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// The minimum time between two lines about one peer.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The number of peers that one line names.
+const MAX_NAMED: usize = 8;
 
 /// The reachability of one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,8 @@ struct Assessment {
     state: Reachability,
     paths: usize,
     usable: usize,
+    /// The number of usable paths that do not lead over gateways.
+    direct: usize,
     /// The number of paths with an interface that is down.
     down: usize,
     /// The number of paths with a local NI that is down.
@@ -84,6 +86,7 @@ impl Assessment {
             for path in paths.iter().filter(|path| !some_exist || exists(path)) {
                 its.paths += 1;
                 its.usable += usize::from(path.usable());
+                its.direct += usize::from(path.usable() && !path.routed);
                 its.down += usize::from(path.down);
                 its.own_down += usize::from(path.own_down);
                 its.routed &= path.routed;
@@ -167,7 +170,7 @@ impl Health {
         self.wake();
     }
 
-    /// Stores and logs the reachability of peers that have been marked; returns when the next line is due.
+    /// Stores the reachability of peers that have been marked, and logs what has lasted; returns when the next line is due.
     pub(crate) fn update_reachability(
         &self,
         env: &Environment,
@@ -175,16 +178,73 @@ impl Health {
         now: Time,
     ) -> Option<Time> {
         let pending = std::mem::take(&mut *lock(&self.reachability));
-        let (mut next, mut later) = (None::<Time>, Vec::new());
-        for nid in pending {
-            let Some(peer) = topology.peer(nid) else { continue };
-            if let Some(at) = update_one(env, topology, &peer, now) {
-                next = Some(next.map_or(at, |next| next.min(at)));
-                later.push(peer.primary);
+        let peers = pending.into_iter().filter_map(|nid| topology.peer(nid));
+        let waiting: Vec<Unlogged> = peers.filter_map(|peer| note_one(env, topology, peer, now)).collect();
+        // Peers that have changed a little later in the same way go into the same line.
+        let has_come = |change| waiting.iter().any(|its| its.change == change && its.due <= now);
+        let (due, later): (Vec<_>, Vec<_>) = waiting.iter().partition(|its| has_come(its.change));
+        let mut lines: Vec<Line> = Vec::new();
+        for line in due.into_iter().filter_map(|its| take_line(topology, its, now)) {
+            match lines.iter_mut().find(|other| other.may_include(&line)) {
+                Some(other) => other.others.push(line.primary),
+                None => lines.push(line),
             }
         }
-        lock(&self.reachability).extend(later);
-        next
+        lines.iter().for_each(|line| line.write(env));
+        lock(&self.reachability).extend(later.iter().map(|its| its.peer.primary));
+        later.iter().map(|its| its.due).min()
+    }
+}
+
+/// A peer whose state has no line yet.
+struct Unlogged {
+    peer: Arc<Peer>,
+    assessment: Assessment,
+    /// The state that was logged last, and the state now.
+    change: (Reachability, Reachability),
+    due: Time,
+}
+
+/// A line about a peer, and about others that have changed in the same way.
+struct Line {
+    primary: Nid,
+    is_configured: bool,
+    lasting: LastingChange<Reachability>,
+    is_said_elsewhere: bool,
+    /// The time for which the peer was unreachable, in words.
+    after: String,
+    cause: String,
+    others: Vec<Nid>,
+}
+
+impl Line {
+    /// Whether the other line may be a part of this one. That a peer never responded is said of each.
+    fn may_include(&self, other: &Self) -> bool {
+        let change = |line: &Self| (line.lasting.before, line.lasting.now, line.is_said_elsewhere);
+        change(self) == change(other) && self.lasting.before != Reachability::Unknown
+    }
+
+    /// The other peers, in words.
+    fn also(&self) -> String {
+        let named: Vec<String> = self.others.iter().take(MAX_NAMED).map(Nid::to_string).collect();
+        let more = if self.others.len() > MAX_NAMED { ", ..." } else { "" };
+        match (self.others.len(), named.join(", ")) {
+            (0, _) => String::new(),
+            (1, name) => format!("; the same of peer {name}"),
+            (number, names) => format!("; the same of {number} peers: {names}{more}"),
+        }
+    }
+
+    fn write(&self, env: &Environment) {
+        let Self { primary, is_configured, is_said_elsewhere, after, cause, .. } = self;
+        let LastingChange { before, now: state, repeats } = self.lasting;
+        let (consequence, also) = (consequence(state), self.also());
+        env.log_lasting(
+            *is_configured,
+            log_class(before, state, *is_said_elsewhere),
+            primary,
+            format_args!("peer {primary}: {before} -> {state}{after} ({cause}{repeats}){consequence}{also}"),
+        );
     }
 }
 
@@ -194,48 +254,81 @@ impl PeerReachability {
         let Assessment { state, paths, usable, .. } = assess(env, topology, peer);
         let remembered = *lock(&peer.discovery.reachability);
         // A change that has just happened has not been stored yet.
-        let since = if remembered.state == state { remembered.since } else { env.now() };
+        let since = match remembered.settling.state() == state {
+            true => remembered.settling.since(),
+            false => env.now(),
+        };
         Self { state, since, paths, usable }
     }
 }
 
-/// Updates the state of a peer. Returns the time of the next call, if the line about the change has to wait.
-fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) -> Option<Time> {
-    let assessment = assess(env, topology, peer);
-    let state = assessment.state;
+/// Stores the state of a peer. A change goes into the history at once; returns the peer if a line about it waits.
+fn note_one(env: &Environment, topology: &Topology, peer: Arc<Peer>, now: Time) -> Option<Unlogged> {
+    let assessment = assess(env, topology, &peer);
     let remembered = &mut *lock(&peer.discovery.reachability);
-    if remembered.state != state {
-        (remembered.state, remembered.since) = (state, now);
+    let state = assessment.state;
+    let is_own = topology.is_own(peer.primary);
+    if let Some(before) = remembered.settling.note(state, now).filter(|_| !is_own) {
+        let elsewhere = is_said_elsewhere(topology, &peer, &assessment, before, remembered.is_said_elsewhere);
+        let (primary, cause) = (peer.primary, assessment.cause(remembered.outage));
+        let consequence = consequence(state);
+        env.keep(
+            peer.is_configured() || topology.is_gateway(&peer),
+            log_class(before, state, elsewhere),
+            primary,
+            format_args!("peer {primary}: {before} -> {state} ({cause}){consequence}"),
+        );
     }
-    if remembered.logged == state || topology.is_own(peer.primary) {
-        return None;
-    }
-    if let Some(at) = remembered.logged_at.map(|at| at + PAUSE).filter(|at| now < *at) {
-        return Some(at);
-    }
-    let before = std::mem::replace(&mut remembered.logged, state);
+    let change = (remembered.settling.logged(), state);
+    let due = remembered.settling.due().filter(|_| !is_own)?;
+    let due = if change == (Reachability::Unknown, Reachability::Unreachable) { now } else { due };
+    Some(Unlogged { peer: Arc::clone(&peer), assessment, change, due })
+}
+
+/// Ends the wait of the line about a peer; returns it, if there is a change to log.
+fn take_line(topology: &Topology, unlogged: &Unlogged, now: Time) -> Option<Line> {
+    let Unlogged { peer, assessment, .. } = unlogged;
+    let remembered = &mut *lock(&peer.discovery.reachability);
+    let lasting = remembered.settling.take(now)?;
+    let LastingChange { before, now: state, .. } = lasting;
     let was_so_for = remembered.logged_at.replace(now).map(|at| now.since(at));
     let after = match was_so_for.filter(|_| before == Reachability::Unreachable) {
         Some(time) => format!(" after {} s", time.as_secs()),
         None => String::new(),
     };
-    let outage = std::mem::take(&mut remembered.outage);
-    let (primary, cause, consequence) = (peer.primary, assessment.cause(outage), consequence(state));
-    let is_gateway = topology.is_gateway(peer);
-    // The lines about its routes tell of a gateway that does not answer, or does again.
-    let is_of_routes = is_gateway && [before, state].contains(&Reachability::Unreachable);
-    let is_said_of_routes = is_of_routes || assessment.routed && !is_unresponsive_behind_gateways(peer);
-    // The lines about the NIs of this node tell of what follows from their failures, or from their return.
-    let is_of_own_nis = assessment.is_of_own_nis();
-    let were_of_own_nis = std::mem::replace(&mut remembered.is_of_own_nis, is_of_own_nis);
-    let is_said_of_nis = is_of_own_nis || were_of_own_nis && state == Reachability::Reachable;
-    env.log_of_peer(
-        peer.is_configured() || is_gateway,
-        log_class(before, state, is_said_of_routes || is_said_of_nis),
-        primary,
-        format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}"),
-    );
-    None
+    let cause = assessment.cause(std::mem::take(&mut remembered.outage));
+    let said_before = remembered.is_said_elsewhere;
+    let is_said_elsewhere = is_said_elsewhere(topology, peer, assessment, before, said_before);
+    remembered.is_said_elsewhere = is_said_elsewhere && state != Reachability::Reachable;
+    Some(Line {
+        primary: peer.primary,
+        is_configured: peer.is_configured() || topology.is_gateway(peer),
+        lasting,
+        is_said_elsewhere,
+        after,
+        cause,
+        others: Vec::new(),
+    })
+}
+
+/// Whether lines about routes or about NIs of this node tell of a change. `was`: whether they did of the state that was logged
+/// last; then they do of its end.
+fn is_said_elsewhere(
+    topology: &Topology,
+    peer: &Peer,
+    assessment: &Assessment,
+    before: Reachability,
+    was: bool,
+) -> bool {
+    let state = assessment.state;
+    // The lines about its routes tell of a gateway that does not answer, or does again, also if others lead to it.
+    let is_lost = assessment.direct == 0 || [before, state].contains(&Reachability::Unreachable);
+    let is_of_routes = topology.is_gateway(peer) && is_lost;
+    is_of_routes
+        || assessment.routed && !is_unresponsive_behind_gateways(peer)
+        // The lines about the NIs of this node tell of what follows from their failures, or from their return.
+        || assessment.is_of_own_nis()
+        || was && state == Reachability::Reachable
 }
 
 /// Whether any interface of the peer behind gateways does not respond although a gateway works.

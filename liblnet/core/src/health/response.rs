@@ -61,7 +61,7 @@ impl Health {
 
 /// The class of the line about a response that has not come. From a peer that is not reachable none was to be expected.
 fn timeout_class(peer_ni: Option<&PeerNi>) -> LogClass {
-    let state = peer_ni.map(|peer_ni| lock(&peer_ni.peer_now().discovery.reachability).state);
+    let state = peer_ni.map(|peer_ni| lock(&peer_ni.peer_now().discovery.reachability).settling.state());
     match state {
         Some(Reachability::Degraded | Reachability::Unreachable) => LogClass::ResponseLost,
         Some(Reachability::Reachable | Reachability::Unknown) | None => LogClass::ResponseTimeout,

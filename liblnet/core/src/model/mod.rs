@@ -34,6 +34,7 @@ mod recovery_state;
 mod request;
 mod route;
 mod router_buffer;
+mod settling;
 mod state;
 mod use_order;
 
@@ -70,4 +71,5 @@ pub use request::Target;
 pub(crate) use request::{DiscoveryWait, Outgoing, SendRequest};
 pub use route::{ActiveRoute, GatewayTerms, Route, RouteState, Routes};
 pub(crate) use router_buffer::{BufferPlace, Onward, RouterBuffer};
+pub(crate) use settling::{LastingChange, Settling};
 pub use state::{NiState, PeerNiState};

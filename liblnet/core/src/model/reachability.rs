@@ -1,18 +1,17 @@
 //! The reachability of a peer, as stored.
 
+use super::Settling;
 use crate::environment::time::Time;
 use lnet_wire::{Errno, Reachability};
 
 /// The stored reachability of a peer, and the state that was last logged. Only the monitor thread changes them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Remembered {
-    pub(crate) state: Reachability,
-    pub(crate) since: Time,
-    /// The state that was logged last, and the time of that.
-    pub(crate) logged: Reachability,
+    pub(crate) settling: Settling<Reachability>,
+    /// The time of the last line.
     pub(crate) logged_at: Option<Time>,
-    /// Whether that state followed from failures of interfaces of this node alone.
-    pub(crate) is_of_own_nis: bool,
+    /// Whether lines about routes or about interfaces of this node told of that state.
+    pub(crate) is_said_elsewhere: bool,
     /// The failures since then.
     pub(crate) outage: Outage,
 }

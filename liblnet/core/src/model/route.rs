@@ -1,7 +1,8 @@
 //! Routes: the gateways to nets that this node is not on.
 
 use super::last_use::{LastUse, LatestUse};
-use super::{Distance, Nets, PeerNet, PeerNi, PeerState};
+use super::{Distance, Nets, PeerNet, PeerNi, PeerState, Settling};
+use crate::sync::{Mutex, MutexGuard, lock};
 use lnet_settings::{MAX_HEALTH, Settings};
 use lnet_wire::{Errno, NetId, Nid};
 use std::collections::BTreeSet;
@@ -67,16 +68,17 @@ pub struct ActiveRoute {
     last_use: LastUse,
     /// The most recent use of any route.
     latest_use: Arc<LatestUse>,
-    /// The state that was last logged: up or not.
-    logged_up: AtomicBool,
+    /// Whether the route is up, and the state that was logged last.
+    state: Mutex<Settling<bool>>,
     /// Whether a log line has said that the gateway is not on the net of the route.
     logged_missing: AtomicBool,
 }
 
 impl ActiveRoute {
     fn new(route: Route, gateway: Arc<PeerNi>, latest_use: Arc<LatestUse>) -> Self {
-        let (logged_up, logged_missing) = (AtomicBool::new(true), AtomicBool::new(false));
-        Self { route, gateway, last_use: LastUse::default(), latest_use, logged_up, logged_missing }
+        // A new route counts as up.
+        let (state, logged_missing) = (Mutex::new(Settling::new(true)), AtomicBool::new(false));
+        Self { route, gateway, last_use: LastUse::default(), latest_use, state, logged_missing }
     }
 
     /// The number of hops for comparisons: a route without one counts as having one (RT-2).
@@ -127,9 +129,9 @@ impl ActiveRoute {
         self.last_use.get()
     }
 
-    /// Stores the state that is logged; returns the previous one. A new route counts as up.
-    pub(crate) fn log_state(&self, up: bool) -> bool {
-        self.logged_up.swap(up, Ordering::Relaxed)
+    /// Whether the route is up, as it was noted last, with the state that was logged.
+    pub(crate) fn noted(&self) -> MutexGuard<'_, Settling<bool>> {
+        lock(&self.state)
     }
 
     /// Whether to log that the gateway of a single-hop route is not on its net (RT-23): `true` once, until the gateway is there
@@ -215,7 +217,7 @@ impl Routes {
         }
         let renew = |(active, gateway): (&Arc<ActiveRoute>, Arc<PeerNi>)| {
             let renewed = ActiveRoute::new(active.route, gateway, Arc::clone(&self.latest_use));
-            renewed.log_state(active.logged_up.load(Ordering::Relaxed));
+            *renewed.noted() = *active.noted();
             Arc::new(renewed)
         };
         let list = self.list.iter().zip(now).map(renew).collect();

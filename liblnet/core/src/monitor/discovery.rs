@@ -33,7 +33,7 @@ impl Monitor<'_> {
         }
         if self.topology.has_routes() {
             self.admin.note_routes();
-            // A gateway that failed is checked again sooner.
+            // A gateway that failed is checked again sooner, and lines about routes may wait.
             self.health.wake();
         }
         self.discovery.next_poll()

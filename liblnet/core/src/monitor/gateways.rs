@@ -49,8 +49,8 @@ impl Monitor<'_> {
                 self.discovery.handle_input(&state, Input::Check { net });
             }
         }
-        self.admin.note_routes();
-        next
+        let next_line = self.admin.note_routes();
+        next.into_iter().chain(next_line).min()
     }
 
     /// Discovers the gateways that were removed as peers and have been added again.
