@@ -274,12 +274,6 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     // Peers.
     row(
-        OursSaysMore,
-        &["§peer show: lnetctl peer show -v 4"],
-        &["out + latency:..."],
-        "delays of requests, where any were measured",
-    ),
-    row(
         KernelOnly,
         &["§ping: lnetctl peer show"],
         &["out - - primary nid: 0@lo..."],

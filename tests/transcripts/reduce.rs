@@ -9,6 +9,7 @@
 //! | error block | itself, without `descr` and `msg`, whose words are free |
 //! | other lines on standard error | `(message)`, once; those of `time` not at all |
 //! | whether a peer can be reached | nothing: the kernel's tool does not tell |
+//! | delays of requests | nothing: the kernel's tool does not tell, and none may have been measured |
 //! | a counter or a moment | `#` in place of the number |
 //! | blanks at the end of a line | nothing |
 
@@ -70,6 +71,8 @@ const COUNTERS: &[&str] = &[
 
 /// Keys that only lnetctl of this project has, at levels of detail that the kernel's tool has, too.
 const OURS: &[&str] = &["reachability", "reachability seconds"];
+/// The line before the delays of requests, which are indented.
+const DELAYS: &str = "latency:";
 
 /// `ask_help` is for our help of a group, which names the commands in it without their options.
 pub fn reduce(outcome: &Outcome, ask_help: AskHelp<'_>) -> Outcome {
@@ -164,8 +167,20 @@ fn words(text: &str) -> Option<Vec<String>> {
         return Some(["(words)\n".to_owned()].into_iter().chain(choice.iter().map(word)).collect());
     }
     let is_ours = |line: &&str| line.split_once(": ").is_some_and(|(key, _)| OURS.contains(&key.trim()));
-    let lines = text.lines().filter(|line| !is_ours(line));
+    let lines = without_delays(text).filter(|line| !is_ours(line));
     Some(lines.map(|line| format!("{}\n", without_count(line.trim_end()))).collect())
+}
+
+fn without_delays(text: &str) -> impl Iterator<Item = &str> {
+    let mut delays_at = None;
+    text.lines().filter(move |line| {
+        let indentation = line.len() - line.trim_start().len();
+        if delays_at.is_some_and(|outer| indentation > outer) {
+            return false;
+        }
+        delays_at = (line.trim() == DELAYS).then_some(indentation);
+        delays_at.is_none()
+    })
 }
 
 fn without_count(line: &str) -> String {
@@ -245,6 +260,12 @@ mod tests {
     fn counters_lose_their_numbers() {
         let text = "net:\n    - nid: 0@lo\n          send_count: 12\n          credits: 256  \n";
         assert_eq!(out_of(text), "net:\n    - nid: 0@lo\n          send_count: #\n          credits: 256\n");
+    }
+
+    #[test]
+    fn delays_of_requests_are_left_out() {
+        let text = "ni:\n    - nid: a\n      latency:\n          get_reply:\n              measured: 1\n      CPT: \"[0]\"\n    - nid: b\n";
+        assert_eq!(out_of(text), "ni:\n    - nid: a\n      CPT: \"[0]\"\n    - nid: b\n");
     }
 
     #[test]

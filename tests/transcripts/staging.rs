@@ -133,6 +133,18 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         "the kernel's tool does not know --all, and this node shall have the same rules",
     ),
     (
+        Before("§stats: lnetctl debug recovery"),
+        &[
+            "until [ -z \"$(lnetctl debug recovery --local; lnetctl debug recovery --peer)\" ]; do sleep 0.1; done",
+        ],
+        "an interface that was blamed for nodes that are not there gets well",
+    ),
+    (
+        Before("lnetctl ping --timeout 3 10.99.0.12@tcp"),
+        &["until lnetctl ping 10.99.0.12@tcp | grep -q 'Multi-Rail: True'; do sleep 0.1; done"],
+        "guest2 tells its interfaces when it has heard of a node that was started again",
+    ),
+    (
         Before("§lctl fault: lnetctl debug recovery --local"),
         &["until [ -z \"$(lnetctl debug recovery --local)\" ]; do sleep 0.1; done"],
         "an interface that was blamed for an imported peer that does not exist gets well",
