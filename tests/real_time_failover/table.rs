@@ -6,7 +6,7 @@ use std::time::Duration;
 
 pub fn print_head() {
     println!(
-        "\n{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20}",
+        "\n{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8} {:>9} {:>5}  {:<15} {:<20}",
         "scenario",
         "ops",
         "failed",
@@ -17,6 +17,8 @@ pub fn print_head() {
         "new ops",
         "longest",
         "back in",
+        "incidents",
+        "lines",
         "kernel's stall",
         "aim"
     );
@@ -25,7 +27,7 @@ pub fn print_head() {
 pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
     let totals = &outcome.totals;
     println!(
-        "{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20} {}",
+        "{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8} {:>9} {:>5}  {:<15} {:<20} {}",
         scenario.name,
         totals.ops,
         totals.errors() + totals.endless,
@@ -36,6 +38,8 @@ pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
         seconds(outcome.new_operations),
         seconds(totals.longest),
         outcome.back.map_or_else(|| "never".to_owned(), seconds),
+        scenario.incidents,
+        outcome.lines.values().max().copied().unwrap_or_default(),
         if scenario.kernel.is_empty() { "not measured" } else { scenario.kernel },
         scenario.aim,
         if outcome.faults.is_empty() { "" } else { "<- not as it should be" },

@@ -8,7 +8,7 @@ use super::process::{Order, PROCESS, Role};
 use super::report::{Incarnation, ProcessEvent, Report, now};
 use super::site::{FAR, NEAR, RAILS, Site, WIRING};
 use rustix::process::{Pid as ProcessId, Signal, kill_process};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -254,14 +254,16 @@ impl Testbed {
         self.logged(|line| line.contains(": no route is up ") || line.contains(": up again by "))
     }
 
-    /// The numbers of lines at the default level in the logs of the processes that have any.
-    pub fn numbers_of_lines(&self) -> Vec<usize> {
-        let logs = (0..self.next_incarnation).flat_map(|incarnation| {
-            [NEAR, FAR].map(|machine| self.logs.join(format!("{incarnation}-on-{machine}.log")))
-        });
+    /// The number of lines at the default level in the logs of each machine's nodes.
+    pub fn numbers_of_lines(&self) -> BTreeMap<usize, usize> {
         let is_shown = |line: &&str| line.contains(" LNetError: ") || line.contains(" LNet: warning: ");
-        let texts = logs.filter_map(|log| fs::read_to_string(log).ok());
-        texts.map(|text| text.lines().filter(is_shown).count()).filter(|lines| *lines > 0).collect()
+        let lines_on = |machine: usize| -> usize {
+            let logs = (0..self.next_incarnation)
+                .map(|incarnation| self.logs.join(format!("{incarnation}-on-{machine}.log")));
+            let texts = logs.filter_map(|log| fs::read_to_string(log).ok());
+            texts.map(|text| text.lines().filter(is_shown).count()).sum()
+        };
+        (0..self.conditions.site.machines()).map(|machine| (machine, lines_on(machine))).collect()
     }
 
     fn logged(&self, is_meant: impl Fn(&str) -> bool) -> Vec<String> {
