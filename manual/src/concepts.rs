@@ -204,6 +204,24 @@ const CONCEPTS: &[Concept] = &[
             ("lnet-yaml", "7"),
         ],
     },
+    Concept {
+        name: "m0net",
+        about: "Motr's network layer: domains, transfer machines, buffers",
+        parts: &[Document(
+            "docs/motr-net.md",
+            &["", "Building a program", "Addresses", "What messages and buffers do", "Delivery and threads"],
+        )],
+        example: Example::Of("docs/motr-net.md", "Building a program"),
+        files: &[("<net/net.h>", "The functions and types."), ("<net/lnet/lnet.h>", "The LNet transport.")],
+        see_also: &[
+            ("m0_init", "3"),
+            ("m0_net_domain_init", "3"),
+            ("m0_net_tm_start", "3"),
+            ("m0_net_buffer_add", "3"),
+            ("m0_net_buffer_pool_init", "3"),
+            ("lnet-environment", "7"),
+        ],
+    },
 ];
 
 /// Documents that are pages of their own.
@@ -214,6 +232,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("overview.md", "lnet"),
     ("health.md", "lnet-multi-rail"),
     ("sharing.md", "lnet-attach"),
+    ("motr-net.md", "m0net"),
 ];
 
 /// Makes the pages.

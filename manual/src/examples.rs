@@ -1,11 +1,11 @@
-//! The examples of section 3: pieces of `manual/examples.c`, which `make lint` compiles.
+//! The examples of section 3: pieces of `manual/examples.c` and `manual/examples_m0net.c`, which `make lint` compiles.
 
 use crate::Result;
 use crate::header::paragraphs;
 use std::fs;
 use std::path::Path;
 
-const FILE: &str = "manual/examples.c";
+const FILES: &[&str] = &["manual/examples.c", "manual/examples_m0net.c"];
 
 /// A piece of C, and what it shows.
 pub(crate) struct Example {
@@ -28,16 +28,18 @@ impl Example {
 
 /// Reads the examples: each begins with a comment `/* Example: ... */` and ends with the function that it is.
 pub(crate) fn read(root: &Path) -> Result<Vec<Example>> {
-    let text = fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
     let mut examples = Vec::new();
-    for piece in text.split("\n/* Example: ").skip(1) {
-        let Some((about, code)) = piece.split_once("*/\n") else {
-            return Err(format!("{FILE}: a comment does not end").into());
-        };
-        let about = paragraphs(&about.lines().collect::<Vec<_>>()).concat().join(" ");
-        let code = code.split("\n}\n").next().unwrap_or_default();
-        let code = code.lines().chain(["}"]).map(|line| line.replace("\t", "    ")).collect();
-        examples.push(Example { about, code });
+    for file in FILES {
+        let text = fs::read_to_string(root.join(file)).map_err(|error| format!("{file}: {error}"))?;
+        for piece in text.split("\n/* Example: ").skip(1) {
+            let Some((about, code)) = piece.split_once("*/\n") else {
+                return Err(format!("{file}: a comment does not end").into());
+            };
+            let about = paragraphs(&about.lines().collect::<Vec<_>>()).concat().join(" ");
+            let code = code.split("\n}\n").next().unwrap_or_default();
+            let code = code.lines().chain(["}"]).map(|line| line.replace("\t", "    ")).collect();
+            examples.push(Example { about, code });
+        }
     }
     Ok(examples)
 }

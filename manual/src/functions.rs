@@ -22,6 +22,11 @@ const CONCEPTS: &[(&str, &str, &str)] = &[
     ("lnetconfig/liblnetconfig.h", "", "lnet-yaml"),
     ("lnetconfig/cyaml.h", "", "lnet-yaml"),
     ("lnetconfig/lnetconfig_hld.h", "", "lnet-selection"),
+    ("net/net.h", "", "m0net"),
+    ("net/buffer_pool.h", "", "m0net"),
+    ("net/lnet/lnet.h", "", "m0net"),
+    ("net/lnet.h", "", "m0net"),
+    ("motr/init.h", "", "m0net"),
 ];
 
 /// The beginning of comments that say the same of another value as the comment before: both functions share a page.
@@ -143,6 +148,9 @@ impl Group<'_> {
         match self.header.name.as_str() {
             "lnet/selftest.h" => ("lnet", "-llnet_selftest -llnet"),
             name if name.starts_with("ptlrpc/") => ("ptlrpc", "-lptlrpc -llnet"),
+            name if ["lib/", "module/", "motr/", "net/"].iter().any(|its| name.starts_with(its)) => {
+                ("m0net", "-lm0net -llnet")
+            }
             _ => ("lnet", "-llnet"),
         }
     }

@@ -36,10 +36,24 @@ const DIRECTORIES: &[(&str, &str)] = &[
     ("include/libcfs", "libcfs/"),
     ("include/libcfs/util", "libcfs/util/"),
     ("include/ptlrpc", "ptlrpc/"),
+    ("consumers/motr-net/include/lib", "lib/"),
+    ("consumers/motr-net/include/module", "module/"),
+    ("consumers/motr-net/include/motr", "motr/"),
+    ("consumers/motr-net/include/net", "net/"),
+    ("consumers/motr-net/include/net/lnet", "net/lnet/"),
 ];
 
-/// Headers without a page: lists and pages of memory as Linux has them.
-const WITHOUT_PAGES: &[&str] = &["libcfs/util/list.h", "libcfs/linux_compat.h"];
+/// Headers without a page: lists and pages of memory as Linux has them; lists, numbers and assertions as Motr has them.
+const WITHOUT_PAGES: &[&str] = &[
+    "libcfs/util/list.h",
+    "libcfs/linux_compat.h",
+    "lib/arith.h",
+    "lib/assert.h",
+    "lib/atomic.h",
+    "lib/list.h",
+    "lib/tlist.h",
+    "lib/trace.h",
+];
 
 /// Reads all headers.
 pub(crate) fn read_all(root: &Path) -> Result<Vec<Header>> {
@@ -102,7 +116,7 @@ fn declaration<'a>(
     first: &str,
     lines: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
 ) -> Vec<String> {
-    let mut code = vec![first.to_owned()];
+    let mut code = vec![without_attributes(first).to_owned()];
     if first.starts_with("#define") {
         return code;
     }
@@ -152,12 +166,20 @@ fn name_of(code: &[String]) -> (String, bool) {
         return (name, false);
     }
     if first.ends_with('{') || !code.iter().any(|line| line.contains('(')) {
-        let rest = first.replace("__attribute__((packed)) ", "");
-        return (word(rest.split(' ').nth(1).unwrap_or_default()), false);
+        return (word(first.split(' ').nth(1).unwrap_or_default()), false);
     }
     let before = first.split('(').next().unwrap_or_default();
     let name = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-    (name.to_owned(), true)
+    // A call of a macro, which declares functions of its own, has only capital letters.
+    (name.to_owned(), name.contains(char::is_lowercase))
+}
+
+/// A declaration from behind the attributes before it.
+fn without_attributes(declaration: &str) -> &str {
+    match declaration.strip_prefix("__attribute__((").and_then(|rest| rest.split_once(")) ")) {
+        Some((_, rest)) => rest,
+        None => declaration,
+    }
 }
 
 /// The paragraphs of a comment, each with its lines.
@@ -223,7 +245,7 @@ mod tests {
             "a.h".to_owned(),
             "/* SPDX */\n/* All. */\n#ifndef A\n#define A\n\n/* ---- one ---- */\n\n/**\n * Does.\n *\n * Returns 0.\n */\n\
              int f(int a,\n\t\tint b);\n\n/** Inline. */\nstatic inline int g(void)\n{\n\treturn 1;\n}\n\n/** S. */\nstruct s {\n\
-             \t/** M. */\n\tint m;\n\tint n;\n};\ntypedef struct s s_t;\n#endif\n",
+             \t/** M. */\n\tint m;\n\tint n;\n};\ntypedef struct s s_t;\nFUNCTIONS(of, s);\n__attribute__((format(printf, 1, 2))) int h(int a, ...);\n#endif\n",
         );
         let shown: Vec<(&str, bool, usize, &str)> = header
             .items
@@ -236,6 +258,8 @@ mod tests {
             ("g", true, 1, "one"),
             ("s", false, 1, "one"),
             ("s_t", false, 0, "one"),
+            ("FUNCTIONS", false, 0, "one"),
+            ("h", true, 0, "one"),
         ];
         assert_eq!(shown, expected);
         assert_eq!(header.about, [["All."]]);

@@ -72,6 +72,31 @@ mod tests {
         assert_eq!(without, Vec::<&str>::new());
     }
 
+    /// Fails if a function that the library of Motr's network layer exports has no page. Lists and data have none.
+    #[test]
+    fn each_function_of_libm0net_has_a_page() {
+        const LISTS: &[&str] = &["m0_list_", "m0_tl", "_tlink_", "_tlist_"];
+        const DATA: &[&str] = &[
+            "m0_nep_tl",
+            "m0_net_pool_tl",
+            "m0_net_tm_tl",
+            "m0_net_mutex",
+            "m0_net_lnet_xprt",
+            "m0_lnet_xprt",
+        ];
+        let pages = pages(root()).unwrap();
+        let symbols = fs::read_to_string(root().join("packaging/abi/symbols")).unwrap();
+        let of_library = symbols.lines().skip_while(|line| !line.starts_with("libm0net.so.1 "));
+        let names = of_library.skip(1).map_while(|line| line.strip_prefix(' ')?.split('@').next());
+        let is_function = |name: &&str| {
+            name.starts_with("m0_") && !LISTS.iter().any(|list| name.contains(list)) && !DATA.contains(name)
+        };
+        let (names, without): (Vec<&str>, Vec<&str>) =
+            names.filter(is_function).partition(|name| pages.contains_key(&format!("{name}.3")));
+        assert_eq!(without, Vec::<&str>::new());
+        assert!(names.len() > 100, "{names:?}");
+    }
+
     /// Fails if a page lacks a section that readers look for.
     #[test]
     fn each_page_has_its_sections() {

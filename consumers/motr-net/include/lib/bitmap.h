@@ -16,7 +16,9 @@ struct m0_bitmap {
 int m0_bitmap_init(struct m0_bitmap *map, size_t nr);
 /** Frees the memory of a bitmap. */
 void m0_bitmap_fini(struct m0_bitmap *map);
+/** Whether the bit `idx` is set. */
 bool m0_bitmap_get(const struct m0_bitmap *map, size_t idx);
+/** Sets the bit `idx`, or clears it. */
 void m0_bitmap_set(struct m0_bitmap *map, size_t idx, bool val);
 /** The first bit that is set; -1 if none is. */
 int m0_bitmap_ffs(const struct m0_bitmap *map);
@@ -26,6 +28,7 @@ int m0_bitmap_ffz(const struct m0_bitmap *map);
 size_t m0_bitmap_set_nr(const struct m0_bitmap *map);
 /** Copies all bits. `dst` must have at least as many bits; those beyond are set to 0. */
 void m0_bitmap_copy(struct m0_bitmap *dst, const struct m0_bitmap *src);
+/** Clears all bits. */
 void m0_bitmap_reset(struct m0_bitmap *map);
 
 #endif

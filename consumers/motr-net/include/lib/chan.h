@@ -43,8 +43,9 @@ struct m0_clink {
 	bool cl_is_oneshot;
 };
 
+/** Initialises a channel without clinks, whose guard is `guard`. */
 void m0_chan_init(struct m0_chan *chan, struct m0_mutex *guard);
-/** The channel must have no clinks. The guard is held. */
+/** Ends a channel, which must have no clinks. The guard is held. */
 void m0_chan_fini(struct m0_chan *chan);
 void m0_chan_fini_lock(struct m0_chan *chan);
 /** Signals the first clink, which becomes the last. */
@@ -53,16 +54,20 @@ void m0_chan_signal_lock(struct m0_chan *chan);
 /** Signals every clink once. */
 void m0_chan_broadcast(struct m0_chan *chan);
 void m0_chan_broadcast_lock(struct m0_chan *chan);
+/** Whether the channel has clinks. */
 bool m0_chan_has_waiters(const struct m0_chan *chan);
 
-/** `cb` may be NULL. The memory need not be initialised. */
+/** Initialises a clink with its callback, which may be NULL. The memory need not be initialised. */
 void m0_clink_init(struct m0_clink *link, m0_chan_cb_t cb);
+/** Ends a clink, which must be at no channel. */
 void m0_clink_fini(struct m0_clink *link);
 /** Makes `link` a member of the group of `group`: its signals also end waits for `group`. The head is added before the
  * members, and removed after them. */
 void m0_clink_attach(struct m0_clink *link, struct m0_clink *group, m0_chan_cb_t cb);
+/** Adds a clink to a channel. */
 void m0_clink_add(struct m0_chan *chan, struct m0_clink *link);
 void m0_clink_add_lock(struct m0_chan *chan, struct m0_clink *link);
+/** Removes a clink from its channel. */
 void m0_clink_del(struct m0_clink *link);
 void m0_clink_del_lock(struct m0_clink *link);
 /** Whether the clink is at a channel. */

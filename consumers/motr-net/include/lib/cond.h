@@ -10,14 +10,17 @@ struct m0_cond {
 	struct m0_chan c_chan;
 };
 
+/** Initialises a condition variable with its mutex. */
 void m0_cond_init(struct m0_cond *cond, struct m0_mutex *mutex);
-/** No thread may be waiting. Locks the mutex. */
+/** Ends a condition variable. No thread may be waiting. Locks the mutex. */
 void m0_cond_fini(struct m0_cond *cond);
 /** Unlocks the mutex, waits for a signal, and locks the mutex again. */
 void m0_cond_wait(struct m0_cond *cond);
-/** Like m0_cond_wait, until abs_timeout at the latest. True: there was a signal. */
+/** Waits like m0_cond_wait, until abs_timeout at the latest. True: there was a signal. */
 bool m0_cond_timedwait(struct m0_cond *cond, m0_time_t abs_timeout);
+/** Ends the wait of one thread. */
 void m0_cond_signal(struct m0_cond *cond);
+/** Ends the waits of all threads. */
 void m0_cond_broadcast(struct m0_cond *cond);
 
 #endif

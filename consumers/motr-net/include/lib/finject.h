@@ -15,24 +15,24 @@ typedef bool (*m0_fi_fpoint_state_func_t)(void *data);
 /** The function behind M0_FI_ENABLED. */
 bool m0_fi_enabled(const char *fp_func, const char *fp_tag);
 
-/** To be called before any point is enabled. Returns 0. */
+/** Begins the use of fault points; to be called before any is enabled. Returns 0. */
 int m0_fi_init(void);
 /** Switches all points off. */
 void m0_fi_fini(void);
 
 /* Each of these functions replaces the previous setting of the point. The names are copied. */
 
-/** The point fails always. */
+/** Makes a point fail always. */
 void m0_fi_enable(const char *fp_func, const char *fp_tag);
-/** The point fails the next time, and is then off. */
+/** Makes a point fail the next time, after which it is off. */
 void m0_fi_enable_once(const char *fp_func, const char *fp_tag);
-/** The point fails with a probability of `p` percent. */
+/** Makes a point fail with a probability of `p` percent. */
 void m0_fi_enable_random(const char *fp_func, const char *fp_tag, uint32_t p);
-/** The point fails every `n`th time; 0: never. */
+/** Makes a point fail every `n`th time; 0: never. */
 void m0_fi_enable_each_nth_time(const char *fp_func, const char *fp_tag, uint32_t n);
-/** The point does not fail `n` times, then fails `m` times, and so on. */
+/** Makes a point succeed `n` times, then fail `m` times, and so on. */
 void m0_fi_enable_off_n_on_m(const char *fp_func, const char *fp_tag, uint32_t n, uint32_t m);
-/** The point fails whenever `trigger_func` returns true. */
+/** Makes a point fail whenever `trigger_func` returns true. */
 void m0_fi_enable_func(const char *fp_func, const char *fp_tag, m0_fi_fpoint_state_func_t trigger_func, void *data);
 /** Switches a point off. */
 void m0_fi_disable(const char *fp_func, const char *fp_tag);

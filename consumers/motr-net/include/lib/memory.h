@@ -15,7 +15,7 @@ void *m0_alloc_aligned(size_t size, unsigned int shift);
 /** Frees memory of m0_alloc_aligned, with the same size and shift. NULL is allowed. */
 void m0_free_aligned(void *data, size_t size, unsigned int shift);
 
-/* Allocates `count` objects of `size` bytes. */
+/** Allocates `count` objects of `size` bytes; NULL if there is not enough memory. */
 static inline void *m0_alloc_array(size_t count, size_t size)
 {
 	size_t bytes;

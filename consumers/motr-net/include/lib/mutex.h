@@ -13,12 +13,16 @@ struct m0_mutex {
 	uint64_t m_owner;
 };
 
+/** Initialises a mutex. */
 void m0_mutex_init(struct m0_mutex *mutex);
-/** The mutex must not be locked. */
+/** Ends a mutex, which must not be locked. */
 void m0_mutex_fini(struct m0_mutex *mutex);
+/** Waits until no thread holds the mutex, and locks it. */
 void m0_mutex_lock(struct m0_mutex *mutex);
+/** Unlocks a mutex that the calling thread holds. */
 void m0_mutex_unlock(struct m0_mutex *mutex);
-/** Returns 0, or -EBUSY if a thread, perhaps the caller, holds the mutex. */
+/** Locks a mutex if no thread holds it; does not wait. Returns 0, or -EBUSY if a thread, perhaps the caller, holds
+ * it. */
 int m0_mutex_trylock(struct m0_mutex *mutex);
 /** Whether the calling thread holds the mutex. */
 bool m0_mutex_is_locked(const struct m0_mutex *mutex);

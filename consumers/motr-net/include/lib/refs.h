@@ -10,10 +10,13 @@ struct m0_ref {
 	void (*release)(struct m0_ref *ref);
 };
 
+/** Initialises a count with `init_num`, and the function that is called when it reaches 0. */
 void m0_ref_init(struct m0_ref *ref, int init_num, void (*release)(struct m0_ref *ref));
+/** Takes a reference. */
 void m0_ref_get(struct m0_ref *ref);
 /** Drops a reference, and calls `release` after the last one. */
 void m0_ref_put(struct m0_ref *ref);
+/** The number of references at this moment. */
 int64_t m0_ref_read(const struct m0_ref *ref);
 
 #endif

@@ -28,7 +28,7 @@ struct m0_thread {
 	char t_namebuf[M0_THREAD_NAME_LEN];
 };
 
-/** Like m0_thread_init, with a name that is already formatted. */
+/** Starts a thread like m0_thread_init, with a name that is already formatted. */
 int m0_thread_create(struct m0_thread *thread, int (*init)(void *), void (*func)(void *), void *arg, const char *name);
 
 /**
@@ -64,7 +64,7 @@ __attribute__((format(printf, 5, 6))) static inline int m0_thread_init(struct m0
 
 /** Waits until the thread has ended. Returns 0. Must not be called by the thread itself. */
 int m0_thread_join(struct m0_thread *thread);
-/** The thread must have been joined, or never started. */
+/** Ends the structure of a thread, which must have been joined, or never started. */
 void m0_thread_fini(struct m0_thread *thread);
 /** The calling thread, never NULL. */
 struct m0_thread *m0_thread_self(void);

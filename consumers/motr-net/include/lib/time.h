@@ -17,6 +17,7 @@ extern const m0_time_t M0_TIME_IMMEDIATELY;
 
 /** A time of secs seconds and ns nanoseconds; M0_TIME_NEVER if it does not fit. */
 m0_time_t m0_time(uint64_t secs, long ns);
+/** The present time. */
 m0_time_t m0_time_now(void);
 /** The time that is secs seconds and ns nanoseconds from now. */
 m0_time_t m0_time_from_now(uint64_t secs, long ns);
@@ -27,6 +28,7 @@ m0_time_t m0_time_sub(m0_time_t t1, m0_time_t t2);
 /** The whole seconds of a time, and the remaining nanoseconds. */
 uint64_t m0_time_seconds(m0_time_t time);
 uint64_t m0_time_nanoseconds(m0_time_t time);
+/** Whether the time is earlier than the present one. */
 bool m0_time_is_in_past(m0_time_t time);
 /** Sleeps for the duration req. Returns 0, or -EINTR and the remaining duration in *rem (unless NULL). */
 int m0_nanosleep(m0_time_t req, m0_time_t *rem);

@@ -46,10 +46,10 @@ m0_bcount_t m0_vec_count(const struct m0_vec *vec);
 int m0_bufvec_alloc(struct m0_bufvec *bufvec, uint32_t num_segs, m0_bcount_t seg_size);
 /** Frees the pieces and the arrays, and sets the vector to zeros. A vector of zeros stays unchanged. */
 void m0_bufvec_free(struct m0_bufvec *bufvec);
-/** Like m0_bufvec_alloc, with each piece at a multiple of 2^shift. */
+/** Allocates pieces like m0_bufvec_alloc, each at a multiple of 2^shift. */
 int m0_bufvec_alloc_aligned(struct m0_bufvec *bufvec, uint32_t num_segs, m0_bcount_t seg_size, unsigned int shift);
 void m0_bufvec_free_aligned(struct m0_bufvec *bufvec, unsigned int shift);
-/** Like m0_bufvec_alloc_aligned, with all pieces in one block of memory, one after another. */
+/** Allocates pieces like m0_bufvec_alloc_aligned, all in one block of memory, one after another. */
 int m0_bufvec_alloc_aligned_packed(struct m0_bufvec *bufvec, uint32_t num_segs, m0_bcount_t seg_size,
 				   unsigned int shift);
 void m0_bufvec_free_aligned_packed(struct m0_bufvec *bufvec, unsigned int shift);
@@ -67,7 +67,7 @@ void *m0_bufvec_cursor_addr(struct m0_bufvec_cursor *cur);
  * copied.
  */
 m0_bcount_t m0_bufvec_cursor_copy(struct m0_bufvec_cursor *dcur, struct m0_bufvec_cursor *scur, m0_bcount_t num_bytes);
-/** Like m0_bufvec_cursor_copy, from or to plain memory. */
+/** Copies like m0_bufvec_cursor_copy, from or to plain memory. */
 m0_bcount_t m0_bufvec_cursor_copyto(struct m0_bufvec_cursor *dcur, void *sdata, m0_bcount_t num_bytes);
 m0_bcount_t m0_bufvec_cursor_copyfrom(struct m0_bufvec_cursor *scur, void *ddata, m0_bcount_t num_bytes);
 

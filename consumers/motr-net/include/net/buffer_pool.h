@@ -71,6 +71,7 @@ void m0_net_buffer_pool_fini(struct m0_net_buffer_pool *pool);
 /** Allocates buf_nr more buffers and adds them to the pool. Returns the number of buffers that it could allocate. */
 int m0_net_buffer_pool_provision(struct m0_net_buffer_pool *pool, uint32_t buf_nr);
 
+/** Lock and unlock a pool. */
 void m0_net_buffer_pool_lock(struct m0_net_buffer_pool *pool);
 void m0_net_buffer_pool_unlock(struct m0_net_buffer_pool *pool);
 /** Whether the calling thread holds the lock. */
@@ -78,8 +79,8 @@ bool m0_net_buffer_pool_is_locked(const struct m0_net_buffer_pool *pool);
 bool m0_net_buffer_pool_is_not_locked(const struct m0_net_buffer_pool *pool);
 
 /**
- * Takes the buffer that was last put back with this colour or, if there is none, the one that was put back longest
- * ago. NULL: the pool is empty.
+ * Takes a buffer: the one that was last put back with this colour or, if there is none, the one that was put back
+ * longest ago. NULL: the pool is empty.
  */
 struct m0_net_buffer *m0_net_buffer_pool_get(struct m0_net_buffer_pool *pool, uint32_t colour);
 /** Puts a buffer back. The buffer must be in no queue and have no nb_ep. */
@@ -89,6 +90,7 @@ void m0_net_buffer_pool_put(struct m0_net_buffer_pool *pool, struct m0_net_buffe
  * freed.
  */
 bool m0_net_buffer_pool_prune(struct m0_net_buffer_pool *pool);
+/** Whether the pool is consistent and locked by the calling thread. */
 bool m0_net_buffer_pool_invariant(const struct m0_net_buffer_pool *pool);
 
 /** Passes buffers of the pool to those transfer machines of its domain that lack some. */

@@ -143,8 +143,8 @@ struct m0_net_domain {
 int m0_net_domain_init(struct m0_net_domain *dom, const struct m0_net_xprt *xprt);
 /** Ends the use of a transport. There must be no TM and no registered buffer. */
 void m0_net_domain_fini(struct m0_net_domain *dom);
-/** The largest number of bytes of a buffer and of one of its pieces, the largest number of pieces, and the size of a
- * descriptor in bytes. LNet: 1 MiB, 4096, 256, 48. */
+/** The limits of a domain: the largest number of bytes of a buffer and of one of its pieces, the largest number of
+ * pieces, and the size of a descriptor in bytes. LNet: 1 MiB, 4096, 256, 48. */
 m0_bcount_t m0_net_domain_get_max_buffer_size(struct m0_net_domain *dom);
 m0_bcount_t m0_net_domain_get_max_buffer_segment_size(struct m0_net_domain *dom);
 int32_t m0_net_domain_get_max_buffer_segments(struct m0_net_domain *dom);

@@ -24,8 +24,8 @@ extern struct m0_net_xprt m0_lnet_xprt;
 int m0_net_lnet_init(void);
 void m0_net_lnet_fini(void);
 
-/** Compares the NIDs of two addresses, that is the text before the first ':'. The result is 0 if they are the same, -1
- * if an address has no ':', and otherwise below or above 0 for their order. */
+/** Compares the NIDs of two addresses: the text before the first ':'. The result is 0 if they are the same, -1 if an
+ * address has no ':', and otherwise below or above 0 for their order. */
 int m0_net_lnet_ep_addr_net_cmp(const char *addr1, const char *addr2);
 
 /** Stores in *addrs a NULL-terminated array of the NIDs of this node; m0_net_lnet_ifaces_put frees it. Returns 0 or a
