@@ -47,6 +47,7 @@ help:
 	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, real nodes whose rails come and go, and attached programs that are killed"
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
+	@echo "make rail-throughput  throughput over time while a rail is broken, for a picture: docs/pictures; takes two minutes"
 	@echo "make wheel      the Python package with the library inside: $(CARGO_TARGET_DIR)/python/dist"
 	@echo "make docs       the site of the documents, with search and the manual pages: $(CARGO_TARGET_DIR)/book/html"
 	@echo "make lint       formats, lints, licences, drift of generated files"
@@ -187,6 +188,12 @@ failover: build
 	@scripts/setup test
 	SELFTEST_LOAD=$(RELEASE)/lst cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
 	cargo test --package ptlrpc --test real_time_rail_failure --quiet -- --ignored --nocapture
+
+.PHONY: rail-throughput
+rail-throughput:
+	@scripts/setup test
+	cargo test --package lnet --test real_time_failover --quiet -- --ignored --exact --nocapture record_throughput
+	cargo run --quiet --package xtask -- generate docs/pictures/rail-throughput.svg
 
 # Another seed every day, so that no two days try the same.
 SOAK_MINUTES ?= 10

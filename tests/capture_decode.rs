@@ -9,9 +9,10 @@ use lnet_wire::ping_info::{PING_MAGIC, PingInfo};
 use lnet_wire::{Body, MessageType, PING_MATCH_BITS, RESERVED_PORTAL};
 use socklnd::proto::acceptor;
 use socklnd::proto::frame::Head;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 use support::conversation::{self, Content, Item};
-use support::pcap;
+use support::pcap::{self, Segment};
 use support::streams::{self, Connection};
 
 /// The counts of everything that a capture holds.
@@ -160,6 +161,48 @@ fn pings_and_pushes_are_to_the_reserved_portal_and_match_bits() {
             assert_eq!(match_bits, PING_MATCH_BITS, "{file}: {item:?}");
         }
     });
+}
+
+/// Fails if the picture of rails that fail shows other stalls of the kernel than its captures.
+#[test]
+fn the_kernels_recorded_stalls_are_those_of_its_captures() {
+    const RECORDED: &str = include_str!("../docs/pictures/rail-stalls-kernel.csv");
+    // The scenario, its capture, and the clock of the capture when the rail failed, in microseconds.
+    let table = [
+        ("link-down", "k2158-m-failover-a.pcap", 1_795_223_124_070_000),
+        ("cable", "k2158-m-failover-b.pcap", 1_795_222_573_590_000),
+    ];
+    for (key, file, fault) in table {
+        let row = |line: &str| Some(line.strip_prefix(key)?.strip_prefix(",no data,")?.to_owned());
+        let recorded: Vec<String> = RECORDED.lines().filter_map(row).collect();
+        let seconds = |time: u64| (time.cast_signed() - fault) as f64 / 1e6;
+        let times: Vec<f64> = times_of_bulk_data(file).into_iter().map(seconds).collect();
+        let stalls = times.windows(2).filter(|pair| pair[1] - pair[0] > SHORTEST_STALL);
+        let stalls: Vec<String> = stalls.map(|pair| format!("{:.2},{:.2}", pair[0], pair[1])).collect();
+        assert_eq!(recorded, stalls, "{key}");
+    }
+}
+
+/// Seconds: the load pauses for less.
+const SHORTEST_STALL: f64 = 2.0;
+/// Bytes: only bulk data comes in segments of this length.
+const BULK: usize = 1000;
+
+/// The times of all segments with bulk data that is not sent again.
+fn times_of_bulk_data(file: &str) -> Vec<u64> {
+    let mut ends = HashMap::new();
+    let mut is_new = |segment: &Segment| {
+        let end = segment.sequence.wrapping_add(segment.length as u32);
+        let before = ends.entry((segment.from, segment.to)).or_insert(segment.sequence);
+        let is_new = end.wrapping_sub(*before).cast_signed() > 0;
+        *before = if is_new { end } else { *before };
+        is_new
+    };
+    let segments = pcap::segments(file).into_iter().filter(|segment| segment.length >= BULK);
+    let mut times: Vec<u64> =
+        segments.filter(|segment| is_new(segment)).map(|segment| segment.time).collect();
+    times.sort_unstable();
+    times
 }
 
 /// A capture: its name, and the items of each of its connections.

@@ -216,6 +216,12 @@ impl Ledger {
         longest.max(next_success.saturating_sub(from))
     }
 
+    /// The operations that have succeeded and are not settled: when each ended, and its length in bytes.
+    pub fn succeeded(&self) -> impl Iterator<Item = (Duration, u32)> {
+        let entries = self.entries.values().filter(|entry| entry.wrong.is_empty());
+        entries.filter_map(|entry| Some((entry.ended?, entry.began?.2)))
+    }
+
     /// The time at which an operation of this process succeeded for the first time after `since`.
     pub fn first_success(&self, incarnation: Incarnation, since: Duration) -> Option<Duration> {
         let mine = self

@@ -3,7 +3,8 @@
 //! arrives twice, and no operation fails while one rail works.
 //!
 //! `make failover` runs all scenarios and prints their results beside those of the kernel. The log and the
-//! reports of each process in the last run are kept in the target directory, under `tmp/failover`.
+//! reports of each process in the last run are kept in the target directory, under `tmp/failover`. `make rail-throughput` records the
+//! throughput over time of some, for a picture.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod ledger;
@@ -24,7 +25,9 @@ mod site;
 mod soak;
 mod table;
 mod testbed;
+mod throughput;
 
+use scenario::{Outcome, Scenario};
 use std::thread;
 use std::time::Duration;
 
@@ -61,6 +64,21 @@ fn no_operation_with_a_kernel_peer_fails_in_an_outage_that_tcp_survives() {
 fn all_scenarios() -> Result<(), UnknownScenario> {
     run(&chosen(&std::env::var("FAILOVER").unwrap_or_default())?);
     Ok(())
+}
+
+#[test]
+#[ignore = "takes minutes, and writes into the sources: make rail-throughput"]
+fn record_throughput() {
+    let mut outcomes = Vec::new();
+    table::print_head();
+    for (key, lasts) in throughput::recorded() {
+        let Some((scenario, outcome)) = outcome_of(key, |scenario| scenario.recorded_for(lasts)) else {
+            return;
+        };
+        assert_eq!(outcome.faults, Vec::<String>::new(), "{key}: {:?}", outcome.errors);
+        outcomes.push((scenario, outcome));
+    }
+    std::fs::write(throughput::path(), throughput::table(&outcomes)).unwrap();
 }
 
 #[test]
@@ -124,16 +142,19 @@ fn run(keys: &[&str]) {
     let mut faults = Vec::new();
     table::print_head();
     for key in keys {
-        let scenario = scenario::all().into_iter().find(|it| it.key == *key).expect(key);
-        let Some(outcome) = isolated(move || scenario.run().map(|outcome| (scenario, outcome))) else {
-            return;
-        };
-        let (scenario, outcome) = outcome;
-        table::print_row(&scenario, &outcome);
+        let Some((scenario, outcome)) = outcome_of(key, |scenario| scenario) else { return };
         let wrong = outcome.faults.iter().chain(outcome.errors.iter().filter(|_| !outcome.faults.is_empty()));
         faults.extend(wrong.map(|fault| format!("{}: {fault}", scenario.name)));
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// Lets the scenario with this key happen, after a change, and prints its row of the table.
+fn outcome_of(key: &str, change: impl FnOnce(Scenario) -> Scenario) -> Option<(Scenario, Outcome)> {
+    let scenario = change(scenario::all().into_iter().find(|it| it.key == key).expect(key));
+    let (scenario, outcome) = isolated(move || scenario.run().map(|outcome| (scenario, outcome)))?;
+    table::print_row(&scenario, &outcome);
+    Some((scenario, outcome))
 }
 
 /// Runs a test in its own thread; the namespaces end with the thread.

@@ -6,6 +6,7 @@ use super::report::now;
 use super::selftest::Selftest;
 use super::site::{FAR, NEAR, RAIL, RAILS, ROUTERS, SECOND_ROUTERS, Site};
 use super::testbed::{Conditions, Testbed};
+use super::throughput;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -64,6 +65,8 @@ pub struct Outcome {
     pub back: Option<Duration>,
     /// The lines at the default level that each machine's nodes wrote about what failed and worked again.
     pub lines: BTreeMap<usize, usize>,
+    /// The bytes of the operations that succeeded, over time: [`throughput::bins`].
+    pub throughput: Vec<u64>,
     /// The nodes' log lines about whether they reach each other, where all rails failed.
     pub told: Vec<String>,
     /// Differences from the required outcome.
@@ -506,6 +509,11 @@ impl Scenario {
         Self { conditions, ..self }
     }
 
+    /// The scenario with the rail broken for this time, under the load whose throughput is recorded.
+    pub const fn recorded_for(self, lasts: Duration) -> Self {
+        Self { lasts, ..self }.with(LONG_MESSAGES)
+    }
+
     /// Runs the scenario. `None`: it cannot be run here, or has been run in another process.
     pub fn run(&self) -> Option<Outcome> {
         let mut testbed = Testbed::or_skip(self.key, self.conditions)?;
@@ -566,6 +574,7 @@ impl Scenario {
             false => testbed.ledger.longest_until_new_success(*now, mended, mended, end),
         });
         let new_operations = since_start.max().unwrap_or_default();
+        let throughput = throughput::bins(testbed.ledger.succeeded(), broken, end);
         testbed.calm();
         match selftest.map(|selftest| selftest.end(&testbed)) {
             Some(Ok(checked)) => println!("{}: {checked}", self.key),
@@ -654,7 +663,7 @@ impl Scenario {
             sins.lost = 0;
         }
         faults.extend(sins.sins_in_words());
-        Some(Outcome { totals, errors, stall, stall_before, new_operations, back, lines, told, faults })
+        Some(Outcome { totals, errors, stall, stall_before, new_operations, back, lines, throughput, told, faults })
     }
 
     fn stall_of(&self, testbed: &Testbed, incarnations: &[u16], from: Duration, to: Duration) -> Duration {

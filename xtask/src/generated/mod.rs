@@ -10,9 +10,11 @@ mod logs;
 mod metrics;
 mod pictures;
 mod rail_failure;
+mod rail_throughput;
 mod requirements;
 mod sections;
 mod settings;
+mod svg;
 
 use crate::Result;
 use std::collections::BTreeMap;
@@ -47,6 +49,7 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/errors.md", make: Make::File(errors::document) },
     Generated { path: "docs/logs.md", make: Make::File(logs::document) },
     Generated { path: "docs/pictures/rail-failure.svg", make: Make::File(rail_failure::picture) },
+    Generated { path: "docs/pictures/rail-throughput.svg", make: Make::File(rail_throughput::picture) },
     Generated { path: "docs/metrics.md", make: Make::Sections(metrics::update) },
     Generated { path: "docs/requirements.md", make: Make::File(requirements::document) },
     Generated { path: "packaging/schema/lnet.conf.schema.json", make: Make::File(schema) },

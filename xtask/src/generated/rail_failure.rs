@@ -1,6 +1,7 @@
 //! `docs/pictures/rail-failure.svg`: how long no operation succeeds after a rail has failed, here and in the kernel, from the table in
 //! `docs/performance.md`.
 
+use super::svg::{self, HERE, KERNEL};
 use crate::Result;
 use std::fmt::Write as _;
 use std::fs;
@@ -64,27 +65,12 @@ fn seconds(cell: &str) -> Option<f64> {
 
 fn draw(rows: &[Row<'_>]) -> String {
     let bottom = TOP + ROW * rows.len() as f64;
-    let mut svg = String::new();
-    _ = writeln!(
-        svg,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 780 {}\" font-family=\"sans-serif\" font-size=\"13\" role=\"img\" \
-         aria-label=\"Seconds without a successful operation after a rail has failed\">\n  <rect width=\"780\" height=\"{}\" fill=\"#fff\"/>",
+    let mut svg = svg::begin(
         bottom + 44.0,
-        bottom + 44.0
+        "Seconds without a successful operation after a rail has failed",
+        "Longest time without a successful operation when a rail fails, in seconds (logarithmic)",
     );
-    _ = writeln!(
-        svg,
-        "  <text x=\"10\" y=\"20\">Longest time without a successful operation when a rail fails, in seconds (logarithmic)</text>"
-    );
-    for (x, colour, name) in
-        [(LEFT, "#2a78b8", "liblnet"), (LEFT + 90.0, "#c46a2c", "Lustre 2.15.8 in the kernel")]
-    {
-        _ = writeln!(
-            svg,
-            "  <rect x=\"{x}\" y=\"30\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\n  <text x=\"{}\" y=\"41\">{name}</text>",
-            x + 18.0
-        );
-    }
+    svg::legend(&mut svg, &[(LEFT, HERE, "liblnet"), (LEFT + 90.0, KERNEL, "Lustre 2.15.8 in the kernel")]);
     for decade in 0..=4 {
         let x = LEFT + DECADE * f64::from(decade);
         let value = SCALE_FROM * 10_f64.powi(decade);
@@ -103,7 +89,7 @@ fn draw(rows: &[Row<'_>]) -> String {
             y + 26.0,
             row.scenario
         );
-        for (value, y, colour) in [(row.here, y + 4.0, "#2a78b8"), (row.kernel, y + 22.0, "#c46a2c")] {
+        for (value, y, colour) in [(row.here, y + 4.0, HERE), (row.kernel, y + 22.0, KERNEL)] {
             let width = ((value / SCALE_FROM).log10() * DECADE).max(1.0);
             _ = writeln!(
                 svg,
