@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Parts that the first programs share, in C and C++: request_response, get_file, two_queues, robust_server.
+/* Parts that programs share, in C and C++: request_response, get_file, two_queues, robust_server, sharing.
  *
  * Terms: a NID (127.0.1.2@tcp) is the address of a node's interface. A portal is a numbered list of match entries. A
  * match entry (ME) selects the messages that may arrive; a memory descriptor (MD) describes the memory that they are

@@ -11,51 +11,19 @@
  *
  * Nothing here says that the node is another process's: LNET_ATTACH does. The memory is from LNetMemAlloc, so that this process and the
  * node's access the same bytes; other memory would be copied once more. */
-#include <lnet/api.h>
-#include <lnet/lnet.h>
-#include <lnet/nidstr.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "first.h"
 
 enum { PORTAL = 20, MATCH_BITS = 7, LONGEST = 4096, TIMEOUT_MS = 2000 };
-
-static void must(int result, const char *what)
-{
-	if (result < 0) {
-		fprintf(stderr, "%s: %s\n", what, strerror(-result));
-		exit(1);
-	}
-}
 
 static char *memory;
 static struct lnet_handle_eq events;
 
-static struct lnet_md make_md(unsigned int length, int threshold, unsigned int options)
-{
-	struct lnet_md md;
-
-	memset(&md, 0, sizeof(md));
-	md.start = memory;
-	md.length = length;
-	md.threshold = threshold;
-	md.options = options;
-	md.eq_handle = events;
-	return md;
-}
-
 static void serve(void)
 {
-	struct lnet_process_id anyone = { LNET_NID_ANY, LNET_PID_ANY };
-	struct lnet_md md = make_md(LONGEST, LNET_MD_THRESH_INF, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE | LNET_MD_TRUNCATE);
-	struct lnet_handle_me me;
-	struct lnet_handle_md handle;
+	const unsigned int options = LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE | LNET_MD_TRUNCATE;
 	struct lnet_event event;
 
-	must(LNetMEAttach(PORTAL, anyone, MATCH_BITS, 0, LNET_RETAIN, LNET_INS_AFTER, &me), "LNetMEAttach");
-	must(LNetMDAttach(me, md, LNET_RETAIN, &handle), "LNetMDAttach");
+	attach(PORTAL, MATCH_BITS, describe(memory, LONGEST, LNET_MD_THRESH_INF, options, events, NULL));
 	puts("serving");
 	fflush(stdout);
 	for (;;) {
@@ -69,17 +37,14 @@ static void serve(void)
 
 static int send_text(const char *nid, const char *text)
 {
-	struct lnet_process_id target = { libcfs_str2nid(nid), LNET_PID_LUSTRE };
+	struct lnet_process_id target = address_of(nid);
 	struct lnet_handle_md handle;
 	struct lnet_event event;
 	int which;
 
-	if (target.nid == LNET_NID_ANY || strlen(text) > LONGEST) {
-		fprintf(stderr, "%s: not a NID, or a text that is too long\n", nid);
-		return 1;
-	}
+	must(strlen(text) > LONGEST ? -E2BIG : 0, "the text");
 	strcpy(memory, text);
-	must(LNetMDBind(make_md(strlen(text), 2, 0), LNET_UNLINK, &handle), "LNetMDBind");
+	must(LNetMDBind(describe(memory, strlen(text), 2, 0, events, NULL), LNET_UNLINK, &handle), "LNetMDBind");
 	must(LNetPut(LNET_NID_ANY, handle, LNET_ACK_REQ, target, PORTAL, MATCH_BITS, 0, 0), "LNetPut");
 	while (LNetEQPoll(&events, 1, TIMEOUT_MS, &event, &which) == 1) {
 		if (event.status != 0) {
@@ -105,8 +70,7 @@ int main(int argc, char **argv)
 	}
 	must(LNetNIInit(LNET_PID_LUSTRE), "LNetNIInit");
 	memory = LNetMemAlloc(LONGEST + 1);
-	if (!memory)
-		must(-ENOMEM, "LNetMemAlloc");
+	must(memory ? 0 : -ENOMEM, "LNetMemAlloc");
 	must(LNetEQAlloc(64, LNET_EQ_HANDLER_NONE, &events), "LNetEQAlloc");
 	if (argc == 2)
 		serve();
