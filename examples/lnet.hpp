@@ -9,6 +9,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -43,8 +44,10 @@ public:
 // A queue of events, which `dispatch` takes out one by one and gives to the buffers that they are about.
 class EventQueue {
 public:
-	// `events` is as many as can be there at a time: dispatch throws if some were lost.
-	EventQueue(const Node &, unsigned int events)
+	// What `dispatch` does when more events have come than the queue keeps: the oldest are lost.
+	enum class Overflow { IS_ERROR, IS_COUNTED };
+
+	EventQueue(const Node &, unsigned int events, Overflow overflow = Overflow::IS_ERROR) : overflow_(overflow)
 	{
 		check(LNetEQAlloc(events, LNET_EQ_HANDLER_NONE, &handle_), "LNetEQAlloc");
 	}
@@ -53,12 +56,31 @@ public:
 	EventQueue &operator=(const EventQueue &) = delete;
 
 	lnet_handle_eq handle() const { return handle_; }
+	// How often events were lost.
+	unsigned int gaps() const { return gaps_; }
 
 	// Handles the next event, if one comes in time. Returns whether one came.
-	inline bool dispatch(std::chrono::milliseconds timeout);
+	bool dispatch(std::chrono::milliseconds timeout)
+	{
+		EventQueue *queue = this;
+		return dispatch(&handle_, &queue, 1, timeout);
+	}
+	// The same for the first of these queues that has an event: their order is their priority.
+	static bool dispatch(std::initializer_list<EventQueue *> queues, std::chrono::milliseconds timeout)
+	{
+		std::vector<lnet_handle_eq> handles;
+		for (const EventQueue *queue : queues)
+			handles.push_back(queue->handle_);
+		return dispatch(handles.data(), queues.begin(), static_cast<int>(queues.size()), timeout);
+	}
 
 private:
+	static inline bool dispatch(lnet_handle_eq *handles, EventQueue *const *queues, int count,
+			std::chrono::milliseconds timeout);
+
 	lnet_handle_eq handle_;
+	Overflow overflow_;
+	unsigned int gaps_ = 0;
 };
 
 // Memory for one memory descriptor (MD) at a time. While an MD is there the memory belongs to LNet; `is_free` tells. The
@@ -77,10 +99,11 @@ public:
 		handler_ = nullptr;
 		if (!is_free_)
 			LNetMDUnlink(md_);
-		// -ENOENT of LNetMDUnlink is no error: the last event is in the queue then.
+		// -ENOENT of LNetMDUnlink is no error: the last event is in the queue then, or was lost there.
 		try {
 			while (!is_free_)
-				queue_.dispatch(std::chrono::milliseconds(100));
+				if (!queue_.dispatch(std::chrono::milliseconds(100)) && LNetMDUnlink(md_) == -ENOENT)
+					break;
 		} catch (const std::system_error &error) {
 			// Without a network no memory is used. If events were lost, nobody knows.
 			if (error.code() != std::errc::network_down)
@@ -95,34 +118,55 @@ public:
 	char *data() { return memory_.data(); }
 
 	// Lets any node put one message with these match bits into the memory.
-	void receive(unsigned int portal, __u64 match_bits)
+	void receive(unsigned int portal, __u64 match_bits) { offer(portal, match_bits, LNET_MD_OP_PUT, 1); }
+
+	// Lets any node use the memory by messages with these match bits, as `options` say: by as many as `threshold` says.
+	void offer(unsigned int portal, __u64 match_bits, unsigned int options, int threshold)
 	{
 		const lnet_process_id anyone = { LNET_NID_ANY, LNET_PID_ANY };
+		const lnet_md md = describe(memory_.size(), options, threshold);
 		lnet_handle_me me;
 
 		check(LNetMEAttach(portal, anyone, match_bits, 0, LNET_UNLINK, LNET_INS_AFTER, &me), "LNetMEAttach");
-		const int result = LNetMDAttach(me, describe(memory_.size(), LNET_MD_OP_PUT), LNET_UNLINK, &md_);
+		const int result = LNetMDAttach(me, md, LNET_UNLINK, &md_);
 		if (result < 0)
 			LNetMEUnlink(me);
 		begin(result, "LNetMDAttach");
+		is_offered_ = true;
 	}
 
-	// Sends the first bytes of the memory.
-	void put(size_t length, lnet_process_id to, unsigned int portal, __u64 match_bits, __u64 hdr_data)
+	// Ends what `offer` began; the last event follows, and has come before if the buffer is free. Does nothing to a message that is
+	// being sent.
+	void withdraw()
 	{
-		begin(LNetMDBind(describe(length, 0), LNET_UNLINK, &md_), "LNetMDBind");
-		check(LNetPut(LNET_NID_ANY, md_, LNET_NOACK_REQ, to, portal, match_bits, 0, hdr_data), "LNetPut");
+		if (is_offered_)
+			LNetMDUnlink(md_);
+	}
+
+	// Sends the first bytes of the memory. The last event is SEND, or the later one of SEND and ACK with LNET_ACK_REQ.
+	void put(size_t length, lnet_process_id to, unsigned int portal, __u64 match_bits, __u64 hdr_data,
+		 lnet_ack_req ack = LNET_NOACK_REQ)
+	{
+		begin(LNetMDBind(describe(length, 0, ack == LNET_ACK_REQ ? 2 : 1), LNET_UNLINK, &md_), "LNetMDBind");
+		check(LNetPut(LNET_NID_ANY, md_, ack, to, portal, match_bits, 0, hdr_data), "LNetPut");
+	}
+
+	// Fetches that many bytes, from an offset in memory of another node. The last event is the later one of SEND and REPLY.
+	void get(size_t length, lnet_process_id from, unsigned int portal, __u64 match_bits, unsigned int offset)
+	{
+		begin(LNetMDBind(describe(length, 0, 2), LNET_UNLINK, &md_), "LNetMDBind");
+		check(LNetGet(LNET_NID_ANY, md_, from, portal, match_bits, offset), "LNetGet");
 	}
 
 private:
 	friend class EventQueue;
 
-	lnet_md describe(size_t length, unsigned int options)
+	lnet_md describe(size_t length, unsigned int options, int threshold)
 	{
 		lnet_md md = {};
 		md.start = memory_.data();
 		md.length = static_cast<unsigned int>(length);
-		md.threshold = 1;
+		md.threshold = threshold;
 		md.options = options;
 		md.eq_handle = queue_.handle();
 		md.user_ptr = this;
@@ -131,7 +175,7 @@ private:
 	void begin(int result, const char *what)
 	{
 		check(result, what);
-		is_free_ = false;
+		is_free_ = is_offered_ = false;
 	}
 
 	EventQueue &queue_;
@@ -139,17 +183,25 @@ private:
 	std::vector<char> memory_;
 	lnet_handle_md md_ = {};
 	bool is_free_ = true;
+	bool is_offered_ = false;
 };
 
-bool EventQueue::dispatch(std::chrono::milliseconds timeout)
+bool EventQueue::dispatch(lnet_handle_eq *handles, EventQueue *const *queues, int count, std::chrono::milliseconds timeout)
 {
 	lnet_event event;
 	int which;
+	const int got = LNetEQPoll(handles, count, timeout.count(), &event, &which);
 
-	if (check(LNetEQPoll(&handle_, 1, timeout.count(), &event, &which), "LNetEQPoll") == 0)
+	if (got == 0)
 		return false;
+	// The event is valid, but earlier ones of the same queue were lost.
+	if (got == -EOVERFLOW && queues[which]->overflow_ == Overflow::IS_COUNTED)
+		queues[which]->gaps_++;
+	else
+		check(got, "LNetEQPoll");
 	auto &buffer = *static_cast<Buffer *>(event.md.user_ptr);
 	buffer.is_free_ = event.unlinked != 0;
+	buffer.is_offered_ = buffer.is_offered_ && !buffer.is_free_;
 	if (buffer.handler_)
 		buffer.handler_(buffer, event);
 	return true;

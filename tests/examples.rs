@@ -176,15 +176,17 @@ fn two_queues_take_every_reading_until_the_command_to_stop() {
     });
 }
 
-/// Fails if the package of the crate `liblnet` lacks a file or does not build against an installed library, or if its programs and those in
-/// C do not understand each other.
+/// Fails if the package of the crate `liblnet` lacks a file or does not build against an installed library, or if programs in Rust and C++
+/// and those in C do not understand each other.
 #[test]
-fn the_programs_in_rust_are_built_from_the_package_and_work_with_those_in_c() {
-    let directory = directory_of("rust");
+fn the_programs_in_rust_and_cpp_work_with_those_in_c() {
+    let directory = directory_of("languages");
     let (original, copy) = (directory.join("original"), directory.join("copy"));
     let [original, copy] = [&original, &copy].map(|path| path.to_str().unwrap());
     fs::write(original, vec![7; (3 << 20) + 17]).unwrap();
-    for [server, client] in [["rs", "rs"], ["rs", "c"], ["c", "rs"]] {
+    for [server, client] in
+        [["rs", "rs"], ["rs", "c"], ["c", "rs"], ["cpp", "cpp"], ["cpp", "c"], ["c", "cpp"]]
+    {
         let names = |example: &str| {
             [server, client].map(|language| {
                 (format!("{example}.{language}"), program_of(Path::new(&format!("{example}.{language}"))))
@@ -195,7 +197,7 @@ fn the_programs_in_rust_are_built_from_the_package_and_work_with_those_in_c() {
             let [(server_file, server), (client_file, client)] = names(example);
             let words = [&[server.as_str()], server_words].concat();
             let pair = Pair {
-                name: "rust",
+                name: "languages",
                 sources: &[&server_file, &client_file],
                 server: &words,
                 ready,
@@ -216,62 +218,35 @@ fn the_programs_in_rust_are_built_from_the_package_and_work_with_those_in_c() {
         let collected = "1000 readings, sum 500500, gaps 0";
         run("two_queues", &["collect"], "is ready", End::ByItself, collected, &senders);
     }
+    // Here, as the package is built once.
+    let files = ["robust_server.rs", "request_response.c", "ping_pong.c"].map(example);
+    let Some(examples) = Examples::build_or_skip("languages", &files) else { return };
+    examples.survives_its_clients("robust_server_rs");
 }
 
 /// Fails if clients that die, requests that are wrong, or more requests than slots end the server or keep its memory.
 #[test]
 fn robust_server_survives_its_clients_and_ends_cleanly() {
-    let files = ["robust_server.c", "request_response.c", "ping_pong.c"].map(example);
+    let files = ["robust_server.c", "robust_server.cpp", "request_response.c", "ping_pong.c"].map(example);
     let Some(examples) = Examples::build_or_skip("robust_server", &files) else { return };
-    let (address, networks) = ("127.0.1.2@tcp", "tcp(127.0.1.2)");
-    let node = |at: usize| NodeOfProgram::Own(format!("client{at}"), format!("tcp(127.0.1.{})", 10 + at));
-    let ask = |at, text: &str| {
-        let mut client = examples.command("request_response", &node(at), &["ask", address, text]);
-        client.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
-    };
-    let receives = |client: Child, response: &str, row: &str| {
-        let output = client.wait_with_output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{response}\n"), "{row}");
-    };
-    for is_attached in [false, true] {
-        let server_node = match is_attached {
-            false => NodeOfProgram::Own("server".to_owned(), networks.to_owned()),
-            true => NodeOfProgram::Of(examples.site.daemon("server", networks)),
-        };
-        let row = format!("{server_node:?}");
-        let mut server =
-            Server::start(examples.command("robust_server", &server_node, &[]), "is ready", &row);
-        let dying: Vec<Child> = (0..6).map(|at| ask(at, "hello")).collect();
-        let others: Vec<Child> = (6..16).map(|at| ask(at, "hello")).collect();
-        for mut client in dying {
-            client.kill().unwrap();
-            client.wait().unwrap();
-        }
-        for client in others {
-            receives(client, "HELLO", &row);
-        }
-        receives(ask(1, ""), "error: empty request", &row);
-        receives(ask(2, &"x".repeat(300)), "error: too long", &row);
-        let without_response = examples.command("ping_pong", &node(3), &[address]).output().unwrap();
-        assert!(without_response.status.success(), "{row}: {without_response:?}");
-        // A client that died starts again.
-        receives(ask(0, "again"), "AGAIN", &row);
-        let said = server.end(End::OnTerm, &row);
-        assert!(said.contains(", bad 3, ") && said.contains("all memory is back"), "{row}: {said}");
-    }
+    examples.survives_its_clients("robust_server");
+    examples.survives_its_clients("robust_server_cpp");
 }
 
 /// Fails if a beginner waits for ever, or is not told what failed.
 #[test]
 fn the_first_programs_report_a_peer_that_is_not_there() {
-    let files = ["request_response.c", "request_response.cpp", "get_file.c", "two_queues.c"].map(example);
-    let Some(examples) = Examples::build_or_skip("first_programs", &files) else { return };
+    let files = ["request_response", "get_file", "two_queues"];
+    let files = files.map(|name| ["c", "cpp"].map(|language| example(&format!("{name}.{language}"))));
+    let Some(examples) = Examples::build_or_skip("first_programs", files.as_flattened()) else { return };
     let copy = examples.directory.join("copy").display().to_string();
     for (program, arguments, said) in [
         ("request_response", ["ask", "127.0.1.9@tcp", "hello"], "no response: "),
         ("request_response_cpp", ["ask", "127.0.1.9@tcp", "hello"], "no response: "),
         ("get_file", ["fetch", "127.0.1.9@tcp", &copy], "the GET: "),
         ("two_queues", ["send", "127.0.1.9@tcp", "5"], "a PUT: "),
+        ("get_file_cpp", ["fetch", "127.0.1.9@tcp", &copy], "the GET: "),
+        ("two_queues_cpp", ["send", "127.0.1.9@tcp", "5"], "a PUT: "),
         ("two_queues", ["send", "127.0.1.9@nonsense", "5"], "127.0.1.9@nonsense: Invalid argument"),
     ] {
         let node = NodeOfProgram::Own("alone".to_owned(), "tcp(127.0.1.1)".to_owned());
@@ -450,6 +425,47 @@ impl Examples {
         }
     }
 
+    /// Runs a server, with a node of its own and attached, with clients that die, that ask for what it cannot do, and that are more than it
+    /// has slots.
+    fn survives_its_clients(&self, program: &str) {
+        let networks = "tcp(127.0.1.2)".to_owned();
+        let node = NodeOfProgram::Of(self.site.daemon(program, &networks));
+        self.survives_clients_on(program, node);
+        self.survives_clients_on(program, NodeOfProgram::Own("server".to_owned(), networks));
+    }
+
+    fn survives_clients_on(&self, program: &str, server_node: NodeOfProgram) {
+        let address = "127.0.1.2@tcp";
+        let node = |at: usize| NodeOfProgram::Own(format!("client{at}"), format!("tcp(127.0.1.{})", 10 + at));
+        let ask = |at, text: &str| {
+            let mut client = self.command("request_response", &node(at), &["ask", address, text]);
+            client.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let receives = |client: Child, response: &str, row: &str| {
+            let output = client.wait_with_output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{response}\n"), "{row}");
+        };
+        let row = format!("{program}: {server_node:?}");
+        let mut server = Server::start(self.command(program, &server_node, &[]), "is ready", &row);
+        let dying: Vec<Child> = (0..6).map(|at| ask(at, "hello")).collect();
+        let others: Vec<Child> = (6..16).map(|at| ask(at, "hello")).collect();
+        for mut client in dying {
+            client.kill().unwrap();
+            client.wait().unwrap();
+        }
+        for client in others {
+            receives(client, "HELLO", &row);
+        }
+        receives(ask(1, ""), "error: empty request", &row);
+        receives(ask(2, &"x".repeat(300)), "error: too long", &row);
+        let without_response = self.command("ping_pong", &node(3), &[address]).output().unwrap();
+        assert!(without_response.status.success(), "{row}: {without_response:?}");
+        // A client that died starts again.
+        receives(ask(0, "again"), "AGAIN", &row);
+        let said = server.end(End::OnTerm, &row);
+        assert!(said.contains(", bad 3, ") && said.contains("all memory is back"), "{row}: {said}");
+    }
+
     fn fails(&self, program: &str, node: &NodeOfProgram, arguments: &[&str], said: &str, row: &str) {
         let output = self.command(program, node, arguments).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
@@ -514,7 +530,7 @@ fn programs_in_rust(libraries: &Path) {
         let unpacked = Command::new("tar").arg("-xf").arg(package).current_dir(outside.path()).output();
         succeeded(&unpacked.unwrap(), "tar");
         cargo(&outside.path().join(name), &["build", "--examples"]);
-        for program in ["get_file", "request_response", "two_queues"] {
+        for program in ["get_file", "request_response", "robust_server", "two_queues"] {
             let built = outside.path().join("target/debug/examples").join(program);
             fs::copy(built, libraries.join(format!("{program}_rs"))).unwrap();
         }
