@@ -1,7 +1,7 @@
 //! LNet, used through its C API alone.
 
 use super::{
-    Access, Backend, Descriptor, EventQueue, Fragment, Handle, LnetEvent, MdEventKind, Operation, ProcessId,
+    Access, Backend, Descriptor, EventKind, EventQueue, Fragment, Handle, LnetEvent, Operation, ProcessId,
     Target,
 };
 use crate::Errno;
@@ -116,16 +116,8 @@ unsafe extern "C" fn handle_event(event: *mut sys::lnet_event) {
 }
 
 fn from_c(event: &sys::lnet_event) -> LnetEvent {
-    use sys::lnet_event_kind as C;
     LnetEvent {
-        kind: match event.r#type {
-            C::LNET_EVENT_GET => MdEventKind::Get,
-            C::LNET_EVENT_PUT => MdEventKind::Put,
-            C::LNET_EVENT_REPLY => MdEventKind::Reply,
-            C::LNET_EVENT_ACK => MdEventKind::Ack,
-            C::LNET_EVENT_SEND => MdEventKind::Send,
-            C::LNET_EVENT_UNLINK => MdEventKind::Unlink,
-        },
+        kind: EventKind::from_c(event.r#type),
         status: event.status,
         unlinked: event.unlinked != 0,
         len: event.mlength,

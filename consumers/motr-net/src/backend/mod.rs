@@ -5,6 +5,7 @@
 pub mod liblnet;
 
 use crate::Errno;
+pub use lnet_api::EventKind;
 use std::ffi::c_int;
 use std::fmt;
 use std::time::Duration;
@@ -56,28 +57,11 @@ pub enum Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(u64);
 
-/// The type of an event of a memory descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MdEventKind {
-    /// A peer has fetched the data.
-    Get,
-    /// A peer has put data into the memory.
-    Put,
-    /// The data that was requested by a GET has arrived.
-    Reply,
-    /// The target of a PUT has the data.
-    Ack,
-    /// The PUT or GET has left, or could not be sent.
-    Send,
-    /// The descriptor was unlinked, by a call, or with an error number because the REPLY to a GET did not arrive.
-    Unlink,
-}
-
 /// An event of a memory descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LnetEvent {
     /// The type of the event.
-    pub kind: MdEventKind,
+    pub kind: EventKind,
     /// 0, or a negative error number.
     pub status: c_int,
     /// Whether this is the last event of its descriptor.

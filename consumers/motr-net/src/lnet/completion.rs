@@ -1,7 +1,7 @@
 //! Translates an event of LNet to the result for the buffer that it belongs to (motr-net 3.6).
 
 use crate::Errno;
-use crate::backend::{LnetEvent, MdEventKind};
+use crate::backend::{EventKind, LnetEvent};
 use crate::net::queue::Queue;
 use std::ffi::c_int;
 
@@ -32,16 +32,16 @@ pub fn completion(queue: Queue, event: LnetEvent, early: &mut Option<EarlyReply>
     let len = if queue.receives() { len } else { 0 };
     let last = |status, len| Some(Completion { status, len, offset: 0, last: true });
     match (queue, kind) {
-        (_, MdEventKind::Ack) => None,
-        (_, MdEventKind::Unlink) if status != 0 => last(status, 0),
-        (_, MdEventKind::Unlink) => last(Errno::Cancelled.to_c(), 0),
-        (Queue::MsgRecv, MdEventKind::Put) => Some(Completion { status, len, offset, last: unlinked }),
-        (Queue::ActiveBulkRecv, MdEventKind::Send) if !unlinked => None,
-        (Queue::ActiveBulkRecv, MdEventKind::Reply) if !unlinked => {
+        (_, EventKind::Ack) => None,
+        (_, EventKind::Unlink) if status != 0 => last(status, 0),
+        (_, EventKind::Unlink) => last(Errno::Cancelled.to_c(), 0),
+        (Queue::MsgRecv, EventKind::Put) => Some(Completion { status, len, offset, last: unlinked }),
+        (Queue::ActiveBulkRecv, EventKind::Send) if !unlinked => None,
+        (Queue::ActiveBulkRecv, EventKind::Reply) if !unlinked => {
             *early = Some(EarlyReply { status, len });
             None
         }
-        (Queue::ActiveBulkRecv, MdEventKind::Send) => match early.take() {
+        (Queue::ActiveBulkRecv, EventKind::Send) => match early.take() {
             _ if status != 0 => last(status, 0),
             Some(reply) => last(reply.status, reply.len),
             None => last(Errno::Cancelled.to_c(), 0),
@@ -59,7 +59,7 @@ mod tests {
     const CANCELED: c_int = -libc::ECANCELED;
     const IO: c_int = -libc::EIO;
 
-    fn event(kind: MdEventKind, status: c_int, unlinked: bool) -> LnetEvent {
+    fn event(kind: EventKind, status: c_int, unlinked: bool) -> LnetEvent {
         let source = ProcessId { nid: 1, pid: 2 };
         LnetEvent { kind, status, unlinked, len: 100, offset: 40, source, header_data: 0 }
     }
@@ -72,23 +72,23 @@ mod tests {
     fn one_event_decides_for_all_queues_but_active_receive() {
         use Queue::*;
         for (queue, kind, status, unlinked, expected) in [
-            (MsgRecv, MdEventKind::Put, 0, false, told(0, 100, 40, false)),
-            (MsgRecv, MdEventKind::Put, 0, true, told(0, 100, 40, true)),
-            (MsgRecv, MdEventKind::Put, IO, true, told(IO, 100, 40, true)),
-            (MsgRecv, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (MsgSend, MdEventKind::Send, 0, true, told(0, 0, 0, true)),
-            (MsgSend, MdEventKind::Send, IO, true, told(IO, 0, 0, true)),
-            (MsgSend, MdEventKind::Ack, 0, false, None),
-            (MsgSend, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (PassiveBulkRecv, MdEventKind::Put, 0, true, told(0, 100, 0, true)),
-            (PassiveBulkRecv, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (PassiveBulkSend, MdEventKind::Get, 0, true, told(0, 0, 0, true)),
-            (ActiveBulkSend, MdEventKind::Send, 0, true, told(0, 0, 0, true)),
-            (ActiveBulkRecv, MdEventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
-            (ActiveBulkRecv, MdEventKind::Unlink, IO, true, told(IO, 0, 0, true)),
+            (MsgRecv, EventKind::Put, 0, false, told(0, 100, 40, false)),
+            (MsgRecv, EventKind::Put, 0, true, told(0, 100, 40, true)),
+            (MsgRecv, EventKind::Put, IO, true, told(IO, 100, 40, true)),
+            (MsgRecv, EventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (MsgSend, EventKind::Send, 0, true, told(0, 0, 0, true)),
+            (MsgSend, EventKind::Send, IO, true, told(IO, 0, 0, true)),
+            (MsgSend, EventKind::Ack, 0, false, None),
+            (MsgSend, EventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (PassiveBulkRecv, EventKind::Put, 0, true, told(0, 100, 0, true)),
+            (PassiveBulkRecv, EventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (PassiveBulkSend, EventKind::Get, 0, true, told(0, 0, 0, true)),
+            (ActiveBulkSend, EventKind::Send, 0, true, told(0, 0, 0, true)),
+            (ActiveBulkRecv, EventKind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (ActiveBulkRecv, EventKind::Unlink, IO, true, told(IO, 0, 0, true)),
             // Events that no descriptor of this crate causes are not taken for the end of an operation.
-            (PassiveBulkRecv, MdEventKind::Put, 0, false, None),
-            (MsgSend, MdEventKind::Send, 0, false, None),
+            (PassiveBulkRecv, EventKind::Put, 0, false, None),
+            (MsgSend, EventKind::Send, 0, false, None),
         ] {
             let got = completion(queue, event(kind, status, unlinked), &mut None);
             assert_eq!(got, expected, "{queue:?} {kind:?} {status} {unlinked}");
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_get_completes_once_whichever_of_its_two_events_comes_first() {
-        use MdEventKind::{Reply, Send, Unlink};
+        use EventKind::{Reply, Send, Unlink};
         for (events, expected) in [
             (vec![(Send, 0, false), (Reply, 0, true)], told(0, 100, 0, true)),
             (vec![(Reply, 0, false), (Send, 0, true)], told(0, 100, 0, true)),
