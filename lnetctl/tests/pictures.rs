@@ -2,12 +2,10 @@
 //! UPDATE_PICTURES=1 writes the files again.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use lnet_dlc::CptList;
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
-    BufferPool, CommCount, CptBuffers, ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi,
-    MessageStats, NiState, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState,
-    PeerReachability, Route,
+    BufferPool, CommCount, CptBuffers, ElementStats, Heat, LnetStats, LocalHealth, LocalNi, MessageStats,
+    NiState, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Route,
 };
 use lnet_metrics::{Format, NodeSample};
 use lnet_wire::Reachability;
@@ -35,13 +33,7 @@ fn latencies(second: u64) -> Vec<Histogram> {
 
 fn nis(second: u64) -> Vec<LocalNi> {
     let ni = |nid: &str, interface: Option<&str>, rate: u64, health: u32| LocalNi {
-        nid: nid.parse().unwrap(),
-        status: NiStatus::Up,
-        interface: interface.map(str::to_owned),
         tunables: NiTunables { credits: Some(256), ..NiTunables::default() },
-        lnd: LndTunables::default(),
-        device_cpt: -1,
-        cpts: CptList::new(vec![0]),
         stats: ElementStats { sent: second * rate, received: second * rate / 2, dropped: 1 },
         messages: MessageStats {
             sent: CommCount { put: second * rate, ..CommCount::default() },
@@ -65,6 +57,7 @@ fn nis(second: u64) -> Vec<LocalNi> {
         tx_credits: 250,
         min_tx_credits: -7,
         latencies: if rate == 100 { latencies(second) } else { Vec::new() },
+        ..LocalNi::unused(nid.parse().unwrap(), interface)
     };
     vec![
         ni("0@lo", None, 0, 0),
@@ -76,20 +69,12 @@ fn nis(second: u64) -> Vec<LocalNi> {
 
 fn peer(second: u64, number: u64) -> Peer {
     let ni = |net: u64| PeerNi {
-        nid: format!("10.0.{net}.{}@tcp", 10 + number).parse().unwrap(),
         alive: (number == 1).then_some(true),
-        reported_down: false,
-        max_tx_credits: 8,
         tx_credits: 8 - number as i32 % 3,
         min_tx_credits: -2,
         tx_queued_bytes: 4096,
-        rtr_credits: 8,
-        min_rtr_credits: 8,
-        refcount: 1,
         stats: ElementStats { sent: second * number, received: second, dropped: 0 },
-        messages: MessageStats::default(),
         bytes: ElementStats { sent: second * number * 1024, received: 0, dropped: 0 },
-        heat: Heat::default(),
         health: PeerHealth {
             value: if number == 4 { 700 } else { 1000 },
             state: Some(if number == 4 { PeerNiState::Failed } else { PeerNiState::Connected }),
@@ -97,6 +82,7 @@ fn peer(second: u64, number: u64) -> Peer {
             ..PeerHealth::default()
         },
         latencies: if number == 1 { latencies(second) } else { Vec::new() },
+        ..PeerNi::unused(format!("10.0.{net}.{}@tcp", 10 + number).parse().unwrap())
     };
     let nis = vec![ni(0), ni(1)];
     let state = match number {

@@ -49,29 +49,12 @@ fn peer_reason(nid: Nid, reachability: Result<Option<Reachability>, Errno>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lnet_dlc::request::{
-        AddLocalNi, ElementStats, Heat, LndTunables, LocalHealth, MessageStats, NiTunables,
-    };
-    use lnet_dlc::{CptList, Reply};
+    use lnet_dlc::Reply;
+    use lnet_dlc::request::{AddLocalNi, LndTunables, LocalHealth, NiTunables};
 
     fn ni(status: NiStatus, fatal_error: bool) -> LocalNi {
-        LocalNi {
-            nid: "10.0.0.1@tcp".parse().unwrap(),
-            status,
-            interface: None,
-            tunables: NiTunables::default(),
-            lnd: LndTunables::default(),
-            device_cpt: -1,
-            cpts: CptList::new(vec![0]),
-            stats: ElementStats::default(),
-            messages: MessageStats::default(),
-            bytes: ElementStats::default(),
-            heat: Heat::default(),
-            health: LocalHealth { fatal_error, ..LocalHealth::default() },
-            tx_credits: 0,
-            min_tx_credits: 0,
-            latencies: Vec::new(),
-        }
+        let health = LocalHealth { fatal_error, ..LocalHealth::default() };
+        LocalNi { status, health, ..LocalNi::unused("10.0.0.1@tcp".parse().unwrap(), None) }
     }
 
     #[test]

@@ -5,10 +5,9 @@ use lnet_wire::Reachability;
 
 use lnet_dlc::request::{
     AttachedProgram, AttachedPrograms, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep,
-    ElementStats, Explanation, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat,
-    LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, PayloadWays,
-    Peer, PeerHealth, PeerNi, PeerReachability, Ping, PingResponse, ProgramCounts, RingFill, SetBy,
-    SettingState, Tunables, Udsp, UdspAction,
+    ElementStats, Explanation, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, LnetStats,
+    LocalHealth, LocalNi, NodeInfo, PayloadWays, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
+    PingResponse, ProgramCounts, RingFill, SetBy, SettingState, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request, RequestError};
 use lnet_settings::Value;
@@ -125,22 +124,14 @@ fn latencies() -> Vec<Histogram> {
 /// A peer all of whose paths are unresponsive.
 fn peer() -> Peer {
     let ni = PeerNi {
-        nid: unreachable(),
-        alive: None,
-        reported_down: false,
-        max_tx_credits: 8,
         tx_credits: 6,
         min_tx_credits: 2,
         tx_queued_bytes: 144,
-        rtr_credits: 8,
-        min_rtr_credits: 8,
         refcount: 3,
         stats: ElementStats { sent: 12, received: 10, dropped: 0 },
-        messages: MessageStats::default(),
-        bytes: ElementStats::default(),
-        heat: Heat::default(),
         health: PeerHealth::default(),
         latencies: latencies(),
+        ..PeerNi::unused(unreachable())
     };
     let reachability =
         PeerReachability { state: Reachability::Unreachable, seconds: 23, paths: 2, usable_paths: 0 };
@@ -247,21 +238,11 @@ fn programs() -> AttachedPrograms {
 
 fn nis() -> Vec<LocalNi> {
     let ni = |nid: &str, interface: Option<&str>| LocalNi {
-        nid: nid.parse().unwrap(),
-        status: NiStatus::Up,
-        interface: interface.map(str::to_owned),
-        tunables: NiTunables::default(),
-        lnd: LndTunables::default(),
         device_cpt: 0,
         cpts: CptList::new(vec![0, 1]),
-        stats: Default::default(),
-        messages: MessageStats::default(),
-        bytes: Default::default(),
-        heat: Default::default(),
         health: LocalHealth::default(),
-        tx_credits: 0,
-        min_tx_credits: 0,
         latencies: if nid == "0@lo" { Vec::new() } else { latencies() },
+        ..LocalNi::unused(nid.parse().unwrap(), interface)
     };
     vec![ni("0@lo", None), ni("10.0.0.1@tcp", Some("eth0"))]
 }

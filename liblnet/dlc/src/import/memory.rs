@@ -2,9 +2,8 @@
 
 use crate::CptList;
 use crate::request::{
-    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LocalHealth,
-    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, RequestError, Route, Tunables, Udsp,
-    UdspAction, UdspPartner,
+    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LocalNi, Peer,
+    PeerNi, Reply, Request, RequestError, Route, Tunables, Udsp, UdspAction, UdspPartner,
 };
 use lnet_wire::{Errno, NetType, Nid};
 use std::cell::RefCell;
@@ -31,7 +30,7 @@ impl Memory {
     /// A node with the loopback and the defaults.
     pub(crate) fn new() -> Self {
         let state = StoredConfig {
-            nis: vec![LocalNi { cpts: CptList::new(vec![0, 1]), ..local(Nid::LOOPBACK, None) }],
+            nis: vec![LocalNi { cpts: CptList::new(vec![0, 1]), ..LocalNi::unused(Nid::LOOPBACK, None) }],
             routes: Vec::new(),
             peers: Vec::new(),
             rules: Vec::new(),
@@ -40,48 +39,6 @@ impl Memory {
             tunables: Tunables::default(),
         };
         Self { state: RefCell::new(state), told: RefCell::new(Vec::new()) }
-    }
-}
-
-fn local(nid: Nid, interface: Option<String>) -> LocalNi {
-    LocalNi {
-        nid,
-        status: NiStatus::Up,
-        interface,
-        tunables: Default::default(),
-        lnd: Default::default(),
-        device_cpt: -1,
-        cpts: CptList::new(vec![0]),
-        stats: Default::default(),
-        messages: Default::default(),
-        bytes: Default::default(),
-        heat: Default::default(),
-        health: LocalHealth { value: 1000, ..Default::default() },
-        tx_credits: 0,
-        min_tx_credits: 0,
-        latencies: Vec::new(),
-    }
-}
-
-/// The state of a peer NI of which nothing is known but its NID.
-pub(crate) fn peer_ni(nid: Nid) -> PeerNi {
-    PeerNi {
-        nid,
-        alive: None,
-        reported_down: false,
-        max_tx_credits: 8,
-        tx_credits: 8,
-        min_tx_credits: 8,
-        tx_queued_bytes: 0,
-        rtr_credits: 8,
-        min_rtr_credits: 8,
-        refcount: 1,
-        stats: Default::default(),
-        messages: Default::default(),
-        bytes: Default::default(),
-        heat: Default::default(),
-        health: PeerHealth { value: 1000, ..Default::default() },
-        latencies: Vec::new(),
     }
 }
 
@@ -106,7 +63,7 @@ impl StoredConfig {
             return Err(Errno::Exists.into());
         }
         let nid = Nid::new(net, 0x0a00_0000 + self.nis.len() as u32);
-        let mut ni = local(nid, interface);
+        let mut ni = LocalNi::unused(nid, interface.as_deref());
         ni.tunables.peer_timeout = tunables.peer_timeout.or(Some(180));
         ni.tunables.peer_credits = tunables.peer_credits.or(Some(8));
         ni.tunables.peer_buffer_credits = tunables.peer_buffer_credits.or(Some(0));
@@ -148,7 +105,7 @@ impl StoredConfig {
                 Some(peer) if peer.multi_rail != multi_rail => return Err(Errno::NotPermitted),
                 Some(_) => {}
                 None => {
-                    let nis = vec![peer_ni(primary)];
+                    let nis = vec![PeerNi::unused(primary)];
                     self.peers.push(Peer {
                         primary,
                         multi_rail,
@@ -167,7 +124,7 @@ impl StoredConfig {
             None => {}
         }
         let peer = self.peers.iter_mut().find(|peer| peer.primary == primary).ok_or(Errno::NotFound)?;
-        peer.nis.push(peer_ni(nid));
+        peer.nis.push(PeerNi::unused(nid));
         Ok(Reply::Done)
     }
 
@@ -260,7 +217,7 @@ impl Memory {
                 }
                 if state.owner(it.gateway).is_none() {
                     // As on a node, nothing is known but whether the gateway is alive.
-                    let nis = vec![PeerNi { alive: Some(true), ..peer_ni(it.gateway) }];
+                    let nis = vec![PeerNi { alive: Some(true), ..PeerNi::unused(it.gateway) }];
                     state.peers.push(Peer {
                         primary: it.gateway,
                         multi_rail: false,

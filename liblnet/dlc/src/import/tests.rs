@@ -1,9 +1,9 @@
 //! Tests of imports: the resulting configuration, and the reports.
 
-use super::memory::{Memory, peer_ni};
+use super::memory::Memory;
 use super::*;
 use crate::export::export;
-use crate::request::{Peer, Request, Setting};
+use crate::request::{Peer, PeerNi, Request, Setting};
 
 fn source(text: &str) -> Source<'_> {
     Source { name: "lnet.conf", text }
@@ -678,7 +678,7 @@ fn a_plan_forgets_a_peer_whose_primary_nid_is_not_listed() {
         primary: a,
         multi_rail: true,
         state: 8,
-        nis: vec![peer_ni(a), peer_ni(b)],
+        nis: vec![PeerNi::unused(a), PeerNi::unused(b)],
         discovery: None,
         reachability: None,
     };

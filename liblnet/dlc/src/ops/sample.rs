@@ -219,7 +219,6 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::memory;
 
     const ONE: Traffic = Traffic { sent: 10, received: 4, sent_bytes: 4096, received_bytes: 0 };
 
@@ -272,7 +271,7 @@ mod tests {
     }
 
     fn peer_ni(nid: Nid, sent: u64) -> PeerNi {
-        PeerNi { stats: ElementStats { sent, ..ElementStats::default() }, ..memory::peer_ni(nid) }
+        PeerNi { stats: ElementStats { sent, ..ElementStats::default() }, ..PeerNi::unused(nid) }
     }
 
     #[test]

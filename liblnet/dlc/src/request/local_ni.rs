@@ -112,6 +112,30 @@ pub struct LocalNi {
     pub latencies: Vec<Histogram>,
 }
 
+impl LocalNi {
+    /// An interface that works and has sent nothing, for tests: they change what they are about.
+    #[doc(hidden)]
+    pub fn unused(nid: Nid, interface: Option<&str>) -> Self {
+        Self {
+            nid,
+            status: NiStatus::Up,
+            interface: interface.map(str::to_owned),
+            tunables: NiTunables::default(),
+            lnd: LndTunables::default(),
+            device_cpt: -1,
+            cpts: CptList::new(vec![0]),
+            stats: ElementStats::default(),
+            messages: MessageStats::default(),
+            bytes: ElementStats::default(),
+            heat: Heat::default(),
+            health: LocalHealth { value: 1000, ..LocalHealth::default() },
+            tx_credits: 0,
+            min_tx_credits: 0,
+            latencies: Vec::new(),
+        }
+    }
+}
+
 /// The health of an interface of this node, and its failures by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalHealth {

@@ -111,6 +111,31 @@ pub struct PeerNi {
     pub latencies: Vec<Histogram>,
 }
 
+impl PeerNi {
+    /// An interface to which nothing was sent, for tests: they change what they are about.
+    #[doc(hidden)]
+    pub fn unused(nid: Nid) -> Self {
+        Self {
+            nid,
+            alive: None,
+            reported_down: false,
+            max_tx_credits: 8,
+            tx_credits: 8,
+            min_tx_credits: 8,
+            tx_queued_bytes: 0,
+            rtr_credits: 8,
+            min_rtr_credits: 8,
+            refcount: 1,
+            stats: ElementStats::default(),
+            messages: MessageStats::default(),
+            bytes: ElementStats::default(),
+            heat: Heat::default(),
+            health: PeerHealth { value: 1000, ..PeerHealth::default() },
+            latencies: Vec::new(),
+        }
+    }
+}
+
 /// The health of a peer NI, and its failures by cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHealth {

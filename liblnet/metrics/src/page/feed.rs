@@ -127,55 +127,26 @@ fn message(name: &str, data: &Json) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::nodes::SharedBackend;
+    use lnet_dlc::RequestError;
     use lnet_dlc::request::{
-        ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus, NiTunables,
-        NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Reply, Request,
+        LnetStats, LocalNi, NiTunables, NodeInfo, Peer, PeerNi, PeerReachability, Reply, Request,
     };
-    use lnet_dlc::{CptList, RequestError};
     use lnet_wire::Reachability;
     use std::sync::Mutex;
 
     pub(crate) fn peer(nid: &str, state: Reachability) -> Peer {
         let nid = nid.parse().unwrap();
-        let ni = PeerNi {
-            nid,
-            alive: None,
-            reported_down: false,
-            max_tx_credits: 8,
-            tx_credits: 8,
-            min_tx_credits: 7,
-            tx_queued_bytes: 0,
-            rtr_credits: 0,
-            min_rtr_credits: 0,
-            refcount: 1,
-            stats: ElementStats::default(),
-            messages: MessageStats::default(),
-            bytes: ElementStats::default(),
-            heat: Heat::default(),
-            health: PeerHealth { value: 1000, ..PeerHealth::default() },
-            latencies: Vec::new(),
-        };
+        let ni = PeerNi { min_tx_credits: 7, ..PeerNi::unused(nid) };
         let reachability = Some(PeerReachability { state, seconds: 3, paths: 1, usable_paths: 1 });
         Peer { primary: nid, multi_rail: true, state: 0, nis: vec![ni], discovery: None, reachability }
     }
 
     pub(crate) fn sample(process: u32, peers: Vec<Peer>) -> Sample {
         let ni = LocalNi {
-            nid: "10.0.0.1@tcp".parse().unwrap(),
-            status: NiStatus::Up,
-            interface: Some("eth0".to_owned()),
             tunables: NiTunables { credits: Some(256), ..NiTunables::default() },
-            lnd: LndTunables::default(),
-            device_cpt: -1,
-            cpts: CptList::new(vec![0]),
-            stats: ElementStats::default(),
-            messages: MessageStats::default(),
-            bytes: ElementStats::default(),
-            heat: Heat::default(),
-            health: LocalHealth { value: 1000, ..LocalHealth::default() },
             tx_credits: 250,
             min_tx_credits: 240,
-            latencies: Vec::new(),
+            ..LocalNi::unused("10.0.0.1@tcp".parse().unwrap(), Some("eth0"))
         };
         Sample {
             node: NodeInfo {

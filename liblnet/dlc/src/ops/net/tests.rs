@@ -237,9 +237,6 @@ fn connections_and_health_are_set_within_their_bounds() {
 
 fn eth(text: &str, interface: &str) -> LocalNi {
     LocalNi {
-        nid: nid(text),
-        status: NiStatus::Up,
-        interface: Some(interface.to_owned()),
         tunables: NiTunables {
             peer_timeout: Some(180),
             peer_credits: Some(8),
@@ -247,8 +244,6 @@ fn eth(text: &str, interface: &str) -> LocalNi {
             credits: Some(256),
         },
         lnd: LndTunables { conns_per_peer: Some(2), ..LndTunables::default() },
-        device_cpt: -1,
-        cpts: CptList::new(vec![0]),
         stats: ElementStats { sent: 20, received: 20, dropped: 0 },
         messages: MessageStats {
             sent: CommCount { put: 9, get: 11, ..CommCount::default() },
@@ -257,25 +252,19 @@ fn eth(text: &str, interface: &str) -> LocalNi {
         },
         bytes: ElementStats { sent: 9000, received: 4096, dropped: 0 },
         heat: Heat { messages: 1500, bytes: 2_000_250 },
-        health: LocalHealth { value: 1000, ..LocalHealth::default() },
         tx_credits: 256,
         min_tx_credits: 250,
-        latencies: Vec::new(),
+        ..LocalNi::unused(nid(text), Some(interface))
     }
 }
 
 fn loopback() -> LocalNi {
     LocalNi {
-        interface: None,
-        tunables: NiTunables::default(),
-        lnd: LndTunables::default(),
         device_cpt: 0,
-        stats: ElementStats::default(),
-        messages: MessageStats::default(),
-        bytes: ElementStats::default(),
-        heat: Heat::default(),
         health: LocalHealth::default(),
-        ..eth("0@lo", "")
+        tx_credits: 256,
+        min_tx_credits: 250,
+        ..LocalNi::unused(Nid::LOOPBACK, None)
     }
 }
 

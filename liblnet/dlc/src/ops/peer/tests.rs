@@ -131,16 +131,7 @@ fn states_and_health_values_are_set_where_there_is_a_nid() {
 
 fn peer_ni(text: &str) -> PeerNi {
     PeerNi {
-        nid: nid(text),
-        alive: None,
-        reported_down: false,
-        max_tx_credits: 8,
-        tx_credits: 8,
         min_tx_credits: 7,
-        tx_queued_bytes: 0,
-        rtr_credits: 8,
-        min_rtr_credits: 8,
-        refcount: 1,
         stats: ElementStats { sent: 10, received: 10, dropped: 0 },
         messages: MessageStats {
             sent: CommCount { put: 2, get: 8, ..CommCount::default() },
@@ -149,8 +140,7 @@ fn peer_ni(text: &str) -> PeerNi {
         },
         bytes: ElementStats { sent: 8192, received: 1024, dropped: 0 },
         heat: Heat { messages: 20, bytes: 0 },
-        health: PeerHealth { value: 1000, ..PeerHealth::default() },
-        latencies: Vec::new(),
+        ..PeerNi::unused(nid(text))
     }
 }
 
