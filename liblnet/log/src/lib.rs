@@ -24,13 +24,17 @@
 //! A new kind of line gets a class in `class.rs`. The text is a literal at the place that writes it, because `docs/logs.md` is
 //! generated from there: `subject: event (cause); what the node does about it`, and `A -> B` for a pair of NIDs.
 //! `log::debug!` and `log::trace!` need no class.
+//!
+//! The logger is for Unix; on other targets lines go to the logger that the program has, if any.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod class;
 mod history;
+#[cfg(unix)]
 mod line;
 mod rate_limited_log;
+#[cfg(unix)]
 mod stderr;
 
 pub use class::{Limit, LogClass};
@@ -40,6 +44,7 @@ pub use log;
 pub use rate_limited_log::{
     LINES_PER_PERIOD, MAX_LINES_IN_ALL, MAX_LINES_PER_CLASS, MAX_SUBJECTS, PERIOD, RateLimitedLog,
 };
+#[cfg(unix)]
 pub use stderr::{close, flush, install, last_words};
 
 /// Writes a line of a class that has no limit: `write_line!(LogClass::FaultRule, "{subject}: {event}")`. Does not compile

@@ -1,7 +1,6 @@
 //! The network interfaces of this machine.
 
-use getifaddrs::{InterfaceFlags, getifaddrs};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use thiserror::Error;
 
 /// One address of an interface; an interface with several addresses is listed several times.
@@ -32,7 +31,11 @@ pub enum Unusable {
 }
 
 /// Returns all interfaces, in the system's order.
+#[cfg(unix)]
 pub fn host_interfaces() -> std::io::Result<Vec<HostInterface>> {
+    use getifaddrs::{InterfaceFlags, getifaddrs};
+    use std::net::IpAddr;
+
     Ok(getifaddrs()?
         .map(|it| HostInterface {
             up: it.flags.contains(InterfaceFlags::UP),
@@ -44,6 +47,12 @@ pub fn host_interfaces() -> std::io::Result<Vec<HostInterface>> {
             name: it.name,
         })
         .collect())
+}
+
+/// An error: there is no operating system that has interfaces.
+#[cfg(not(unix))]
+pub fn host_interfaces() -> std::io::Result<Vec<HostInterface>> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// The IPv4 addresses, at least one, of the interface of `host` with this name.

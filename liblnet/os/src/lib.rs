@@ -7,6 +7,9 @@
 //!   threads;
 //! - descriptors that stay open are made by [`descriptor`], close-on-exec and above 2, where no `printf` writes into them.
 //!
+//! On targets without an operating system, such as `wasm32-unknown-unknown`, there are only the pointers, time, and what is decided from a
+//! list of interfaces.
+//!
 //! `clippy.toml` names the calls that have to go through here, and `make lint` fails if a library makes them elsewhere.
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -15,17 +18,28 @@
 #[allow(unsafe_code)]
 pub mod c_pointer;
 pub mod clock;
+#[cfg(unix)]
 pub mod descriptor;
+#[cfg(unix)]
 pub mod descriptor_passing;
+#[cfg(unix)]
 #[allow(unsafe_code)]
 pub mod exit;
 pub mod interfaces;
+#[cfg(unix)]
 pub mod local_socket;
+#[cfg(unix)]
 pub mod owner;
+#[cfg(unix)]
 pub mod peer_cred;
+#[cfg(unix)]
 #[allow(unsafe_code)]
 pub mod shared_memory;
+#[cfg(unix)]
 pub mod socket;
+#[cfg(unix)]
 pub mod stop_point;
+#[cfg(unix)]
 pub mod tcp_probe;
+#[cfg(unix)]
 pub mod thread;
