@@ -5,9 +5,7 @@ use lnet_wire::lnd_table::AddressKind;
 use lnet_wire::text::Problem;
 use lnet_wire::{NetId, NetType, Nid, NidPattern, Pid, ProcessId, TextError};
 use std::cell::Cell;
-use std::net::{IpAddr, ToSocketAddrs};
-use std::sync::mpsc;
-use std::thread;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The timeout of the system's resolver for one name.
@@ -95,18 +93,28 @@ fn pick(addresses: &[IpAddr], kind: AddressKind) -> Option<IpAddr> {
 
 /// Asks the system's resolver on a separate thread, which is abandoned when it takes too long: the resolver has no timeout that a
 /// caller could set.
+#[cfg(unix)]
 fn look_up(host: String, timeout: Duration) -> Result<Vec<IpAddr>, Problem> {
+    use std::net::ToSocketAddrs;
+
     resolve_within(timeout, move || {
         (host.as_str(), 0).to_socket_addrs().map(|all| all.map(|address| address.ip()).collect()).ok()
     })
 }
 
+/// An error: there is no resolver.
+#[cfg(not(unix))]
+fn look_up(_host: String, _timeout: Duration) -> Result<Vec<IpAddr>, Problem> {
+    Err(Problem::UnknownHost)
+}
+
+#[cfg(unix)]
 fn resolve_within(
     timeout: Duration,
     resolve: impl FnOnce() -> Option<Vec<IpAddr>> + Send + 'static,
 ) -> Result<Vec<IpAddr>, Problem> {
-    let (response, answered) = mpsc::sync_channel(1);
-    let thread = thread::Builder::new().name("lnet_resolver".to_owned());
+    let (response, answered) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name("lnet_resolver".to_owned());
     let resolver = lnet_os::thread::spawn(thread, move || {
         // After the timeout the caller has stopped waiting.
         let _ = response.send(resolve());
@@ -172,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_resolver_that_hangs_is_waited_for_once() {
-        let (release, held) = mpsc::channel::<()>();
+        let (release, held) = std::sync::mpsc::channel::<()>();
         let hangs = move || {
             let _ = held.recv();
             Some(vec![IpAddr::from([10, 0, 0, 1])])

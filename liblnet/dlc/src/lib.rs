@@ -11,15 +11,20 @@
 //! - [`peer_state`]: the names of the bits of a peer's state.
 //! - [`ranges`]: the ranges of numbers.
 //! - [`value`]: the output of commands, and its text.
+//!
+//! On targets that are no Unix there are no control sockets: no client, no daemon.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod apply;
+#[cfg(unix)]
 pub mod client;
 pub mod cpts;
+#[cfg(unix)]
 pub mod daemon;
 pub mod export;
+#[cfg(unix)]
 pub mod frame;
 pub mod host_names;
 pub mod import;
@@ -37,12 +42,14 @@ pub mod report;
 pub mod request;
 mod return_code;
 pub mod routes;
+#[cfg(unix)]
 pub mod runtime_dir;
 pub mod schema;
 pub mod value;
 pub mod warned;
 pub mod yaml;
 
+#[cfg(unix)]
 pub use client::Client;
 pub use cpts::CptList;
 pub use interface_spec::InterfaceSpec;

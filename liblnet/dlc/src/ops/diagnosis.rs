@@ -1,5 +1,6 @@
 //! The steps on the path to another node, for a diagnosis: their results are values, and no report.
 
+#[cfg(unix)]
 pub use lnet_os::tcp_probe::probe;
 
 use crate::request::{Backend, DistanceResponse, Ping, PingResponse, Request};

@@ -18,7 +18,7 @@ const MAX_SHOWN_CHANGES: usize = 256;
 
 /// The nodes as they were read last.
 #[derive(Debug, Default)]
-pub(crate) struct Feed {
+pub struct Feed {
     nodes: Vec<NodeFeed>,
 }
 
@@ -36,11 +36,11 @@ struct NodeFeed {
 
 /// The text of events for pages, in the format of server-sent events.
 #[derive(Clone, Debug)]
-pub(crate) struct Update {
+pub struct Update {
     /// For pages that were sent the one before: the states, and what is new.
-    pub(crate) since_last: Arc<[u8]>,
+    pub since_last: Arc<[u8]>,
     /// For all others: the states, and all changes that are kept.
-    pub(crate) complete: Arc<[u8]>,
+    pub complete: Arc<[u8]>,
 }
 
 /// The changes of a node: those that are new, or all.
@@ -52,7 +52,7 @@ struct NodeChanges {
 
 impl Feed {
     /// Reads the nodes; `now` is any clock that only goes forward.
-    pub(crate) fn read(&mut self, now: Duration, nodes: &[NamedNode], expected: &[Nid]) -> Update {
+    pub fn read(&mut self, now: Duration, nodes: &[NamedNode], expected: &[Nid]) -> Update {
         let mut known = std::mem::take(&mut self.nodes);
         let (mut states, mut new, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for NamedNode { name, backend } in nodes {
