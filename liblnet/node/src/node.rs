@@ -2,7 +2,6 @@
 
 use crate::claims::{Claims, Owner};
 use crate::clock::MonotonicClock;
-use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::core_threads::{self, CoreThread};
 use crate::cpt;
@@ -25,6 +24,7 @@ use lnet_dlc::request::AddLocalNi;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{History, LogClass, write_line};
 use lnet_metrics::{MetricsConfig, MetricsListener, MetricsServer, NamedNode};
+use lnet_replies::HeatTable;
 use lnet_wire::{NetId, Nid, Pid};
 use std::hash::{BuildHasher, RandomState};
 use std::io;

@@ -35,6 +35,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("socklnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-dlc", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-metrics", &["lnet-dlc", "lnet-log", "lnet-os", "lnet-wire"]),
+    ("lnet-replies", &["lnet-core", "lnet-dlc", "lnet-log", "lnet-wire"]),
     (
         "lnet-node",
         &[
@@ -45,6 +46,7 @@ pub(crate) const CRATES: &[Layer] = &[
             "lnet-log",
             "lnet-metrics",
             "lnet-os",
+            "lnet-replies",
             "lnet-ring",
             "lnet-settings",
             "lnet-wire",

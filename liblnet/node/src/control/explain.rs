@@ -1,6 +1,5 @@
 //! Explanation of the path that a message would take, and of why it would take no other.
 
-use super::peer;
 use crate::node::Node;
 use lnet_core::policy::{PartnerByRule, RuleEffect, RulePriority};
 use lnet_core::select::{ChosenPath, Reason};
@@ -34,7 +33,7 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
         gateway: chosen.route().map(|_| chosen.next_hop()),
         passed_over: passed_over.collect(),
         rules: rules(core, chosen),
-        reachability: peer::reachability(node, ask.destination),
+        reachability: lnet_replies::reachability(core, node.now(), ask.destination),
         remark: remark(node, chosen),
     })
 }

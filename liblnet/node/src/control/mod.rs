@@ -4,13 +4,10 @@ mod discovery;
 mod explain;
 mod fault;
 mod health;
-pub(crate) mod heat;
-mod history;
 mod local_ni;
 mod peer;
 mod policy;
 mod route;
-mod stats;
 
 use crate::node::Node;
 use lnet_core::health::NiKind;
@@ -45,7 +42,9 @@ impl Backend for Node {
             })),
             // Who runs the node and lets programs attach adds them.
             Request::GetPrograms => Ok(Reply::Programs(AttachedPrograms::default())),
-            Request::GetHistory(after) => Ok(Reply::History(history::changes_after(&self.history, after))),
+            Request::GetHistory(after) => {
+                Ok(Reply::History(lnet_replies::changes_after(&self.history, after)))
+            }
             Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),
             Request::FailNid(nid, count) => {
                 core.admin().fail_nid(nid, count);
@@ -82,7 +81,7 @@ impl Backend for Node {
             Request::ConfigRouter(on) => route::switch(core, on).map(|()| Reply::Done),
             Request::AddBuffers(counts) => route::set_buffers(core, counts).map(|()| Reply::Done),
             Request::GetBuffers(cpt) => route::buffers(core, cpt).map(Reply::Buffers),
-            Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(core)))),
+            Request::GetLnetStats => Ok(Reply::Stats(Box::new(lnet_replies::node_stats(core)))),
             Request::ResetLnetStats => {
                 core.reset_counters();
                 self.heat.reset(self.now());
@@ -92,7 +91,9 @@ impl Backend for Node {
             Request::DelPeerNi(del) => {
                 core.admin().delete_peer(del.primary, del.nid, del.force).map(|()| Reply::Done)
             }
-            Request::GetPeerNi(nid) => peer::get(self, nid).map(|peer| Reply::Peer(Box::new(peer))),
+            Request::GetPeerNi(nid) => {
+                lnet_replies::peer(core, self.now(), &self.heat, nid).map(|peer| Reply::Peer(Box::new(peer)))
+            }
             Request::GetPeerList => {
                 let peers = core.admin().peers();
                 self.heat.keep_peers(peers.iter().flat_map(|peer| &peer.nids));
@@ -102,7 +103,8 @@ impl Backend for Node {
             Request::AddLocalNi(add) => return local_ni::add(self, add, warnings),
             Request::CheckLocalNi(add) => return local_ni::check(self, add).map(|()| Reply::Done),
             Request::DelLocalNi(del) => return local_ni::delete(self, &del).map(|()| Reply::Done),
-            Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),
+            Request::GetLocalNi(index) => lnet_replies::local_ni(core, self.now(), &self.heat, index)
+                .map(|ni| Reply::LocalNi(Box::new(ni))),
             Request::GetWaitingNis => Ok(Reply::WaitingNis(self.waiting.list())),
             Request::SetNumaRange(range) => self.set(Setting::NumaRange, range.into()),
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),

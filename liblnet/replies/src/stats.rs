@@ -1,13 +1,12 @@
 //! Counters in the form of replies.
 
-use crate::node::Node;
 use lnet_core::Core;
-use lnet_core::health::{Cause, HealthTotals, Recovery};
+use lnet_core::health::{Cause, HealthTotals};
 use lnet_core::stats::{Counters, NodeCounters, TypeCounts};
 use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 
 /// The counters of the node (dbg-020, dbg-045).
-pub(super) fn node(core: &Core) -> LnetStats {
+pub fn node_stats(core: &Core) -> LnetStats {
     let (counters, messages, forwarded) = (core.counters(), core.message_counts(), core.admin().forwarded());
     let HealthTotals { responses_awaited, resends, response_timeouts, failures } =
         core.admin().health_totals();
@@ -39,27 +38,6 @@ pub(super) fn node(core: &Core) -> LnetStats {
         partial_count: messages.partial,
         partial_dropped_count: messages.partial_dropped,
         origin_refused_count: messages.origins_refused,
-    }
-}
-
-/// The schedule of an interface's recovery pings.
-pub(super) struct NextPing {
-    /// The number of pings since the interface last responded.
-    pub(super) ping_count: u64,
-    /// The time of the next ping in seconds on the node's clock; 0 for a healthy interface.
-    pub(super) at: u64,
-    /// The seconds until the next ping; `None` for a healthy interface.
-    pub(super) seconds: Option<u64>,
-}
-
-impl NextPing {
-    pub(super) fn new(node: &Node, recovery: Recovery) -> Self {
-        let now = node.now();
-        Self {
-            ping_count: recovery.ping_count.into(),
-            at: recovery.next_ping.map_or(0, |at| at.0.as_secs()),
-            seconds: recovery.next_ping.map(|at| at.since(now).as_secs()),
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const TAU: Duration = Duration::from_secs(10);
 
 /// The heat of all NIDs of a node that were ever read.
 #[derive(Debug)]
-pub(crate) struct HeatTable {
+pub struct HeatTable {
     started: Time,
     state: Mutex<HeatState>,
 }
@@ -33,7 +33,7 @@ struct HeatState {
 
 impl HeatTable {
     /// The table of a node whose counters start at `now`.
-    pub(crate) fn new(now: Time) -> Self {
+    pub fn new(now: Time) -> Self {
         Self { started: now, state: Mutex::default() }
     }
 
@@ -60,13 +60,13 @@ impl HeatTable {
     }
 
     /// Resets all heat to 0, because the counters have been reset.
-    pub(super) fn reset(&self, now: Time) {
+    pub fn reset(&self, now: Time) {
         let counting_since = now.since(self.started);
         *self.lock() = HeatState { counting_since, ..HeatState::default() };
     }
 
     /// Drops the entries of removed peer NIs, if there are too many entries.
-    pub(super) fn keep_peers<'a>(&self, there: impl Iterator<Item = &'a Nid> + Clone) {
+    pub fn keep_peers<'a>(&self, there: impl Iterator<Item = &'a Nid> + Clone) {
         let mut state = self.lock();
         if state.peers.len() > there.clone().count() {
             let there: HashSet<&Nid> = there.collect();

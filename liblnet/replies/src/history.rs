@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 const MAX_IN_REPLY: usize = 512;
 
 /// The changes with numbers greater than `after`, as many as one reply has.
-pub(super) fn changes_after(history: &History, after: u64) -> Vec<StateChange> {
+pub fn changes_after(history: &History, after: u64) -> Vec<StateChange> {
     history.after(after, MAX_IN_REPLY).into_iter().map(to_reply).collect()
 }
 
