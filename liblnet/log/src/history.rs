@@ -2,7 +2,7 @@
 
 use crate::LogClass;
 use std::collections::VecDeque;
-use std::fmt::{Arguments, Display};
+use std::fmt::{self, Arguments, Debug, Display, Formatter};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -29,10 +29,15 @@ pub struct StateChange {
 }
 
 /// The changes of one node, the oldest of which go. Any thread may call the methods.
-#[derive(Debug)]
 pub struct History {
     changes: Mutex<Changes>,
-    clock: fn() -> SystemTime,
+    clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+}
+
+impl Debug for History {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("History").field(&self.changes).finish()
+    }
 }
 
 #[derive(Debug)]
@@ -43,9 +48,9 @@ struct Changes {
 }
 
 impl History {
-    /// No changes. `clock` tells the time of the machine.
-    pub const fn new(clock: fn() -> SystemTime) -> Self {
-        Self { changes: Mutex::new(Changes { next: 1, kept: VecDeque::new() }), clock }
+    /// No changes. `clock` tells the time of the machine, or that of a simulated one.
+    pub fn new(clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self { changes: Mutex::new(Changes { next: 1, kept: VecDeque::new() }), clock: Box::new(clock) }
     }
 
     /// Adds a change.

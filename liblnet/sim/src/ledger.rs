@@ -178,6 +178,9 @@ impl Ledger {
     pub(crate) fn forget_if_all_ended(&mut self) {
         if self.open == 0 {
             self.ops = Vec::new();
+            // The numbers of operations begin again.
+            self.deliveries.clear();
+            self.just_ended.clear();
         }
     }
 

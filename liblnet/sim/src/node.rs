@@ -10,6 +10,7 @@ use lnet_core::{
     Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, ManualClock, MatchId, MdMemory,
     MdOptions, MdSpec, NiTunables, Settings, Time,
 };
+use lnet_log::History;
 use lnet_wire::ping_info::Features;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
@@ -39,6 +40,8 @@ pub struct NodeSpec {
     pub routes: Vec<Route>,
     /// Whether the node is a router, with the number of buffers of each size; 0: the default.
     pub forwards: Option<[u32; 3]>,
+    /// Where changes of state are kept, if anywhere.
+    pub history: Option<Arc<History>>,
 }
 
 impl NodeSpec {
@@ -53,6 +56,7 @@ impl NodeSpec {
             settings: Settings::default(),
             routes: Vec::new(),
             forwards: None,
+            history: None,
         }
     }
 
@@ -148,8 +152,12 @@ impl Incarnation {
         let cookie = interface_cookie(id, incarnations);
         let settings = Settings { discovery: spec.discovery, first_ping: spec.first_ping, ..spec.settings };
         let clock_of_core = Arc::clone(clock) as Arc<dyn Clock>;
-        let core =
-            Core::new(CoreConfig { clock: clock_of_core, settings, ..CoreConfig::new(Pid::LUSTRE, cookie) });
+        let core = Core::new(CoreConfig {
+            clock: clock_of_core,
+            settings,
+            history: spec.history.clone(),
+            ..CoreConfig::new(Pid::LUSTRE, cookie)
+        });
         let (heard, told) = (Arc::clone(ledger), Arc::clone(clock));
         let queue = core.data_path().eq_alloc(
             0,

@@ -269,6 +269,11 @@ impl World {
         Some(Arc::clone(&self.nodes.get(node.0 as usize)?.incarnation.as_ref()?.core))
     }
 
+    /// The clock of this world.
+    pub const fn clock(&self) -> &Arc<ManualClock> {
+        &self.clock
+    }
+
     /// All nodes.
     pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.len() as u32).map(NodeId)

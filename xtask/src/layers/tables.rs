@@ -14,7 +14,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-core", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-ring", &[]),
     ("lnet-attach", &["lnd-common", "lnet-core", "lnet-os", "lnet-ring", "lnet-wire", "lolnd"]),
-    ("lnet-sim", &["lnet-core", "lnet-wire", "lolnd"]),
+    ("lnet-sim", &["lnet-core", "lnet-log", "lnet-wire", "lolnd"]),
     ("lnd-common", &["lnet-core", "lnet-os", "lnet-wire"]),
     ("lolnd", &["lnet-core", "lnet-wire"]),
     ("lnd-template", &["lnet-core", "lnet-settings", "lnet-wire", "lolnd"]),
