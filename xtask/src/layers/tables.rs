@@ -37,6 +37,10 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-metrics", &["lnet-dlc", "lnet-log", "lnet-os", "lnet-wire"]),
     ("lnet-replies", &["lnet-core", "lnet-dlc", "lnet-log", "lnet-wire"]),
     (
+        "lnet-sim-page",
+        &["lnet-core", "lnet-dlc", "lnet-log", "lnet-metrics", "lnet-replies", "lnet-sim", "lnet-wire"],
+    ),
+    (
         "lnet-node",
         &[
             "lnd-common",
