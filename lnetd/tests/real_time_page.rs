@@ -1,10 +1,8 @@
 //! A real browser opens the page of a daemon.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod browser;
 mod place;
 
-use browser::Browser;
 use lnet_dlc::request::{Discover, FaultEffect, FaultOdds, FaultRule, Ping};
 use lnet_dlc::{Backend, Request};
 use lnet_wire::{Pid, ProcessId};
@@ -14,6 +12,7 @@ use serde_json::{Value, json};
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::process::{Child, Command};
+use test_support::browser::Browser;
 
 /// Two daemons with two rails each.
 struct Nodes {

@@ -4,6 +4,8 @@
 //! [`SKIPPED_TESTS`] names. `scripts/test` sets that, lists the file at its end, and fails in continuous
 //! integration if anything is in it.
 
+#[cfg(feature = "browser")]
+pub mod browser;
 pub mod log_recorder;
 #[cfg(feature = "terminal")]
 pub mod terminal;

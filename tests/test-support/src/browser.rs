@@ -1,41 +1,51 @@
 //! A headless Chromium, driven by the DevTools protocol over pipes.
+//!
+//! # Panics
+//! All functions panic on failure: they are for tests only.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "for tests only")]
 
 use serde_json::{Value, json};
+use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
 
+/// The target directory of cargo, from the calling test's program in it: PROFILE/deps/TEST.
+pub fn target_directory() -> Option<PathBuf> {
+    env::current_exe().ok()?.ancestors().nth(3).map(Path::to_owned)
+}
+
 /// The programs that are tried: the one that `scripts/setup test` has unpacked, and installed ones.
 fn program() -> Option<PathBuf> {
-    let unpacked = Path::new(env!("CARGO_BIN_EXE_lnetd")).ancestors().nth(2)?.join("browser/chromium");
+    let unpacked = target_directory()?.join("browser/chromium");
     let candidates = [unpacked, "chromium-headless-shell".into(), "chromium".into()];
     let runs =
         |path: &PathBuf| Command::new(path).arg("--version").output().is_ok_and(|it| it.status.success());
     let found = candidates.into_iter().find(runs);
     if found.is_none() {
-        test_support::skip("no chromium; `scripts/setup test` fetches it");
+        crate::skip("no chromium; `scripts/setup test` fetches it");
     }
     found
 }
 
 /// A browser with one page. Dropping this ends it.
-pub(crate) struct Browser {
+pub struct Browser {
     process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     last_id: u64,
     session: Option<String>,
     /// Errors of scripts, of the policy of the page, and of requests.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
     /// The addresses of all requests.
-    pub(crate) requests: Vec<String>,
+    pub requests: Vec<String>,
     _home: TempDir,
 }
 
 impl Browser {
     /// Starts a browser; `None` where there is none.
-    pub(crate) fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let program = program()?;
         let home = tempfile::tempdir().unwrap();
         // The browser reads from descriptor 3 and writes to 4.
@@ -79,7 +89,7 @@ impl Browser {
     }
 
     /// Sends a command and returns its result.
-    pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
+    pub fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.last_id += 1;
         let mut command = json!({"id": self.last_id, "method": method, "params": parameters});
         if let Some(session) = &self.session {
@@ -113,31 +123,33 @@ impl Browser {
         }
     }
 
-    pub(crate) fn open(&mut self, address: &str) {
+    /// Opens a page.
+    pub fn open(&mut self, address: &str) {
         let opened = self.call("Page.navigate", &json!({"url": address}));
         assert!(opened["errorText"].is_null(), "{opened}");
     }
 
     /// The value of an expression.
-    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+    pub fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let result = self.call("Runtime.evaluate", &parameters);
         assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
         result["result"]["value"].clone()
     }
 
-    pub(crate) fn text(&mut self, expression: &str) -> String {
+    /// The value of an expression that is a text.
+    pub fn text(&mut self, expression: &str) -> String {
         self.evaluate(expression).as_str().unwrap_or_default().to_owned()
     }
 
     /// Waits until a condition is true.
-    pub(crate) fn wait_for(&mut self, condition: &str) {
+    pub fn wait_for(&mut self, condition: &str) {
         let look = format!("() => ({condition}) ? done(true) : setTimeout(look, 20)");
         self.evaluate(&format!("new Promise((done) => {{ const look = {look}; look(); }})"));
     }
 
     /// The size of the screen, in CSS pixels, and whether dark colours are preferred.
-    pub(crate) fn set_screen(&mut self, width: u32, height: u32, dark: bool) {
+    pub fn set_screen(&mut self, width: u32, height: u32, dark: bool) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.call("Emulation.setDeviceMetricsOverride", &size);
         let scheme = if dark { "dark" } else { "light" };
@@ -146,7 +158,7 @@ impl Browser {
     }
 
     /// The picture of a part of the page from its top, three quarters of its size, as a PNG in base64.
-    pub(crate) fn picture(&mut self, width: u32, height: u32) -> String {
+    pub fn picture(&mut self, width: u32, height: u32) -> String {
         let part = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 0.75});
         let parameters = json!({"format": "png", "clip": part});
         self.call("Page.captureScreenshot", &parameters)["data"].as_str().unwrap().to_owned()
