@@ -663,7 +663,18 @@ impl Scenario {
             sins.lost = 0;
         }
         faults.extend(sins.sins_in_words());
-        Some(Outcome { totals, errors, stall, stall_before, new_operations, back, lines, throughput, told, faults })
+        Some(Outcome {
+            totals,
+            errors,
+            stall,
+            stall_before,
+            new_operations,
+            back,
+            lines,
+            throughput,
+            told,
+            faults,
+        })
     }
 
     fn stall_of(&self, testbed: &Testbed, incarnations: &[u16], from: Duration, to: Duration) -> Duration {
