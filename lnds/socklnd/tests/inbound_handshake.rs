@@ -53,7 +53,7 @@ fn odd_requests_are_answered_as_the_kernel_answers_them() {
                 let offer = raw.read_hello();
                 assert_eq!((offer.version, offer.connection_type), (Version::V3, None), "{name}");
                 assert_eq!((offer.src_nid, offer.dest_nid), (node.nid, Some(node.nid)), "{name}");
-                assert_eq!(raw.read_to_end(), [], "{name}");
+                assert_eq!(raw.read_to_end(), b"", "{name}");
             }
         }
     }
@@ -93,7 +93,7 @@ fn good_requests_are_answered_in_kind() {
 fn a_secure_node_closes_on_an_unprivileged_port_without_reading() {
     let (node, low, high, port) = node(|config| config.accept = AcceptFrom::Secure);
     let mut raw = Raw::connect(low.into(), 0, high.into(), port);
-    assert_eq!(raw.read_to_end(), []);
+    assert_eq!(raw.read_to_end(), b"");
     assert_eq!(node.counters().rejected, 1);
 }
 
@@ -154,7 +154,7 @@ fn a_surplus_connection_is_refused_and_a_missing_one_taken() {
     let kinds = [first, second, third, fourth].map(|hello| hello.connection_type);
     let out = Some(ConnectionType::BulkOut);
     assert_eq!(kinds, [out, out, None, Some(ConnectionType::BulkIn)]);
-    assert_eq!(three.read_to_end(), []);
+    assert_eq!(three.read_to_end(), b"");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_new_incarnation_is_refused_once_and_ends_the_old_connections() {
     };
     let (_refused, response) = call(43);
     assert_eq!((response.connection_type, response.dest_nid), (None, Some(tcp(low))));
-    assert_eq!(old.read_to_end(), []);
+    assert_eq!(old.read_to_end(), b"");
     let (_accepted, response) = call(43);
     assert_eq!(response.connection_type, Some(ConnectionType::Control));
 }

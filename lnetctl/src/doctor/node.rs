@@ -76,7 +76,7 @@ fn named(ni: &LocalNi) -> String {
 
 /// The names of the interfaces for which `has` holds, between commas; `None`: there are none.
 fn with(node: &NodeState, has: impl Fn(&LocalNi) -> bool) -> Option<String> {
-    let names: Vec<String> = node.nis.iter().filter(|ni| has(ni)).map(|ni| named(ni)).collect();
+    let names: Vec<String> = node.nis.iter().filter(|ni| has(ni)).map(named).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
