@@ -13,7 +13,7 @@ const SHEETS: &str = "docs/protocol";
 const REQUIREMENTS: &str = "docs/requirements.md";
 
 /// Words that look like a rule but are none.
-const NO_RULES: [&str; 8] = ["NID", "UTF", "CRC", "MPL", "FNV", "BSD", "SHA", "RFC"];
+const NO_RULES: [&str; 10] = ["NID", "UTF", "CRC", "MPL", "FNV", "BSD", "SHA", "RFC", "SSH", "CURRENT"];
 
 /// Names of sheets that are not the one name that each has.
 const OTHER_NAMES: [&str; 8] = [

@@ -104,9 +104,10 @@ impl Assessment {
         its
     }
 
-    /// Whether some paths are not usable, all of them because a local NI is down.
+    /// Whether paths are not usable because a local NI is down: all of those that are not, or some where others are left. The other
+    /// end of a cable fails with it.
     const fn is_of_own_nis(&self) -> bool {
-        self.own_down > 0 && self.own_down == self.paths - self.usable
+        self.own_down > 0 && (self.usable > 0 || self.own_down == self.paths)
     }
 
     /// The cause of the state, and what it has cost, for the log.

@@ -6,6 +6,7 @@ use crate::environment::time::Time;
 use crate::model::message::OutgoingMessage;
 use crate::model::{Ni, PeerNi};
 use crate::select;
+use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_settings::MAX_HEALTH;
@@ -53,6 +54,8 @@ impl Health {
         }
         self.lower(env, topology, ni, peer_ni, failure.cause);
         if is_of_the_path(failure.cause) {
+            // The line about the peer may be written at once, by another thread.
+            lock(&peer_ni.peer_now().discovery.reachability).outage.last = Some(failure.errno);
             self.note_unresponsive(env, topology, ni, peer_ni);
         }
     }
