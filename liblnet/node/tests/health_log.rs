@@ -73,7 +73,7 @@ fn a_resend_over_another_path_is_logged_with_both_paths() {
         .collect();
     assert!(!pairs.is_empty(), "{said:?}");
     for (failed, new) in pairs {
-        assert_ne!(failed, new);
+        assert_ne!(failed, new, "{said:#?}");
         for (local, remote) in [failed, new] {
             assert!([nid("127.0.2.1@tcp"), nid("127.0.2.2@tcp")].contains(&local), "{local}");
             assert!([primary, other].contains(&remote), "{remote}");
