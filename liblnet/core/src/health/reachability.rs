@@ -504,12 +504,13 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_local_interfaces_alone_is_told_from_what_does_not() {
+    fn what_follows_from_local_interfaces_is_told_from_what_does_not() {
         const OWN_DOWN: PathFacts = PathFacts { own_down: true, ..DOWN };
         for (paths, expected) in [
             (&[GOOD, OWN_DOWN][..], true),
             (&[OWN_DOWN, OWN_DOWN], true),
-            (&[GOOD, OWN_DOWN, DEAD], false),
+            (&[GOOD, OWN_DOWN, DEAD], true),
+            (&[OWN_DOWN, DEAD], false),
             (&[GOOD, DOWN], false),
             (&[GOOD], false),
         ] {
