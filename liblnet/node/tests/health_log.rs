@@ -82,11 +82,14 @@ fn a_resend_over_another_path_is_logged_with_both_paths() {
     }
 }
 
+/// A local NID and one of the peer.
+type Path = (Nid, Nid);
+
 /// The number of paths between two interfaces and two.
 const PATHS: u32 = 4;
 
 /// The path on which a message failed, the one that it takes instead, and the number of the resend, in a line about that.
-fn failed_and_new_path(line: &str) -> Option<((Nid, Nid), (Nid, Nid), u32)> {
+fn failed_and_new_path(line: &str) -> Option<(Path, Path, u32)> {
     let (failed, new) = line.split_once(" failed (REMOTE_DROPPED")?;
     let (_, new) = new.split_once("resending via ")?;
     let path = |text: &str| {
