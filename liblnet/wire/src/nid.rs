@@ -175,8 +175,12 @@ pub fn cpt_of_nid(nid: Nid, partitions: NonZeroUsize) -> usize {
 /// The order that decides connection races: the twenty-byte forms compared byte by byte, which for
 /// four-byte addresses is the order of the `lnet_nid_t` values.
 impl Ord for Nid {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        self.to_wire20().cmp(&other.to_wire20())
+        match (self.to_u64(), other.to_u64()) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => self.to_wire20().cmp(&other.to_wire20()),
+        }
     }
 }
 
@@ -252,5 +256,18 @@ mod tests {
         let all =
             [0x0002_0000_0a00_0001, 0x0002_0000_0a00_0002, 0x0002_0001_0a00_0000, 0x0005_0000_0000_0000];
         assert!(all.windows(2).all(|w| Nid::from_u64(w[0]) < Nid::from_u64(w[1])));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_order_is_that_of_the_twenty_byte_forms(words: [(u8, u16, u32); 2], bytes: [[u8; 16]; 2], longs: [bool; 2]) {
+            let nid = |at: usize| {
+                let (kind, number, address) = words[at];
+                let net = NetId::new(NetType(u16::from(kind)), number);
+                if longs[at] { Nid::new_long(net, bytes[at]) } else { Nid::new(net, address) }
+            };
+            let (one, other) = (nid(0), nid(1));
+            proptest::prop_assert_eq!(one.cmp(&other), one.to_wire20().cmp(&other.to_wire20()));
+        }
     }
 }
