@@ -92,19 +92,29 @@ impl EventQueue {
     /// Stores the event, calls the handler, and wakes readers, in this order. The event gets its [`Event::sequence`] here, if the
     /// queue has a ring. The caller delivers the events of one MD one at a time ([`super::DeliveryOrder`]), and without a lock that
     /// the handler may need.
+    #[inline]
     pub fn deliver(&self, event: &Event) {
-        if let Some(forward) = &self.forwarder {
-            return forward(event);
+        match (&self.handler, &self.forwarder) {
+            (None, None) => self.store(event),
+            (Some(handler), _) => self.handle(event, handler),
+            (None, Some(forward)) => forward(event),
         }
-        let Some(handler) = &self.handler else {
-            let first_loss = {
-                let ring = &mut *lock(&self.ring);
-                ring.push(event);
-                ring.wake_readers();
-                ring.first_loss()
-            };
-            return first_loss.map_or((), log_loss);
+    }
+
+    /// Stores an event, and wakes readers.
+    fn store(&self, event: &Event) {
+        let first_loss = {
+            let ring = &mut *lock(&self.ring);
+            ring.push(event);
+            ring.wake_readers();
+            ring.first_loss()
         };
+        if let Some(size) = first_loss {
+            log_loss(size);
+        }
+    }
+
+    fn handle(&self, event: &Event, handler: &EventHandler) {
         let sequence = if self.keeps { lock(&self.ring).push(event) } else { event.sequence };
         {
             let _inside = enter_handler();
