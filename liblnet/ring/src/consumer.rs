@@ -43,8 +43,14 @@ impl<W: Words> Consumer<W> {
     pub fn pop_more(&mut self, body: &mut Vec<u8>) -> Result<Option<u32>, Corrupt> {
         let Some(Record { kind, len, words }) = self.next_record()? else { return Ok(None) };
         let before = body.len();
-        for word in words.into_iter().flatten() {
-            body.extend_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        body.resize(before + words.iter().map(|words| size_of_val(*words)).sum::<usize>(), 0);
+        let mut room = body[before..].as_chunks_mut().0;
+        for words in words {
+            let (places, rest) = room.split_at_mut(words.len());
+            for (place, word) in places.iter_mut().zip(words) {
+                *place = word.load(Ordering::Relaxed).to_ne_bytes();
+            }
+            room = rest;
         }
         body.truncate(before + len);
         Ok(Some(kind))

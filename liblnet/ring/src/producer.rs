@@ -51,10 +51,20 @@ impl<W: Words> Producer<W> {
         let (whole, rest) = body.as_chunks::<WORD>();
         let mut last = [0; WORD];
         last[..rest.len()].copy_from_slice(rest);
-        let words = whole.iter().chain([&last]).map(|word| u64::from_ne_bytes(*word));
+        let last = (!rest.is_empty()).then_some(u64::from_ne_bytes(last));
         let [begin, end] = self.begin_record(body.len())?;
-        let record = [first_word(kind, body.len())].into_iter().chain(words);
-        begin.iter().chain(end).zip(record).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+        // The room for a record is never empty.
+        let [first, begin @ ..] = begin else { return Err(PushError::Full) };
+        first.store(first_word(kind, body.len()), Ordering::Relaxed);
+        let (before, behind) = whole.split_at(begin.len().min(whole.len()));
+        for (places, words) in [(begin, before), (end, behind)] {
+            for (place, word) in places.iter().zip(words) {
+                place.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+            }
+        }
+        if let (Some(last), Some(place)) = (last, end.last().or_else(|| begin.last())) {
+            place.store(last, Ordering::Relaxed);
+        }
         Ok(())
     }
 
