@@ -21,11 +21,11 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// A place for a request, and then for its response.
 enum Slot {
-    /// It waits for a request. When this is dropped its memory comes back.
+    /// The slot waits for a request. When this is dropped the memory comes back.
     Offered {
         _attached: Attached,
     },
-    /// Its memory comes back with its next event: a response is being sent, or it waits for no request any more.
+    /// The memory comes back with the next event: a response is being sent, or the slot waits for no request any more.
     Busy,
     Free,
 }

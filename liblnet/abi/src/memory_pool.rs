@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The bytes of a region that several allocations share. Its pages are taken from the system when they are first written.
 const REGION: usize = 16 << 20;
 /// The longest allocation that shares a region.
-const LONGEST_SHARED: usize = REGION / 16;
+const MAX_SHARED: usize = REGION / 16;
 
 /// The memory that a program has.
 pub(crate) struct Pool {
@@ -35,7 +35,7 @@ impl Pool {
     pub(crate) fn region_for(length: usize) -> Result<Arc<SharedMemory>, Errno> {
         let whole = length.checked_next_multiple_of(page_size()).filter(|whole| *whole > 0);
         let length = match whole.ok_or(Errno::Invalid)? {
-            ..=LONGEST_SHARED => REGION,
+            ..=MAX_SHARED => REGION,
             long => long,
         };
         SharedMemory::create(c"lnet-memory", length).map(Arc::new).map_err(|_| Errno::NoMemory)
@@ -51,7 +51,7 @@ impl Pool {
     pub(crate) fn allocate(&mut self, length: usize) -> Option<usize> {
         let length = length.checked_next_multiple_of(page_size()).filter(|whole| *whole > 0)?;
         let (start, range) = self.regions.iter_mut().find_map(|(start, region)| {
-            let is_meant = length <= LONGEST_SHARED || region.memory.len() == length;
+            let is_meant = length <= MAX_SHARED || region.memory.len() == length;
             let range = if is_meant { region.free.allocate_range(length).ok()? } else { return None };
             Some((*start, range))
         })?;
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_long_allocation_has_a_region_of_its_own() {
         let mut pool = Pool::new();
-        let (long, short) = (allocate(&mut pool, LONGEST_SHARED + 1), allocate(&mut pool, 1));
+        let (long, short) = (allocate(&mut pool, MAX_SHARED + 1), allocate(&mut pool, 1));
         assert_eq!(pool.regions().len(), 2);
         assert!(pool.free(long).unwrap().is_some_and(|region| region.address() == long));
         assert!(pool.free(short).unwrap().is_some());

@@ -24,7 +24,7 @@ pub const fn failure_of(Failure { step, nid, errno, limit }: Failure) -> Discove
     DiscoveryFailure { step, nid, errno, limit }
 }
 
-/// What a peer reports that was not taken over.
+/// Reports of a peer that were not taken over.
 pub fn differences(status: &DiscoveryStatus) -> Vec<Difference> {
     use discovery::Difference as Core;
     let to_reply = |difference: &Core| match *difference {

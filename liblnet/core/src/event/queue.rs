@@ -24,7 +24,7 @@ pub struct EventQueue {
     keeps: bool,
     ring: Mutex<Ring>,
     handler: Option<EventHandler>,
-    /// What passes the events on, in place of a ring and a handler.
+    /// The function that passes the events on, in place of a ring and a handler.
     forwarder: Option<EventHandler>,
     users: Mutex<Users>,
     last_event_delivered: Condvar,

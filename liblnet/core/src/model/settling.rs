@@ -9,9 +9,9 @@ use std::fmt;
 use std::time::Duration;
 
 /// The minimum duration of a state that is logged.
-const LASTS: Duration = Duration::from_secs(2);
+const MIN_LASTING: Duration = Duration::from_secs(2);
 /// The time of changes without a state that lasts after which a line is written nevertheless.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_UNSETTLED: Duration = Duration::from_secs(60);
 
 /// A state with the one that was logged last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +77,7 @@ impl<S: Copy + PartialEq> Settling<S> {
 
     /// The time of the next [`Settling::take`], if there were changes.
     pub(crate) fn due(&self) -> Option<Time> {
-        (self.changes > 0).then(|| (self.since + LASTS).min(self.first + LONGEST))
+        (self.changes > 0).then(|| (self.since + MIN_LASTING).min(self.first + MAX_UNSETTLED))
     }
 
     /// Ends the wait, and returns the change to log: none if the state is that which was logged, unless it has changed for long.
@@ -85,7 +85,7 @@ impl<S: Copy + PartialEq> Settling<S> {
         let time = self.since.since(self.first);
         let repeats = Repeats { changes: std::mem::take(&mut self.changes), time };
         let before = std::mem::replace(&mut self.logged, self.state);
-        let is_logged = before != self.state || repeats.changes > 0 && now.since(self.first) >= LONGEST;
+        let is_logged = before != self.state || repeats.changes > 0 && now.since(self.first) >= MAX_UNSETTLED;
         is_logged.then_some(LastingChange { before, now: self.state, repeats })
     }
 }

@@ -44,7 +44,7 @@ pub struct AttachedProgram {
     pub waiting_gets: u32,
     /// The ACKs that wait until it has handled the events of PUTs.
     pub waiting_acks: u32,
-    /// Its own PUTs and GETs that wait, as it has as many under way as it may.
+    /// The PUTs and GETs of the program that wait, as it has as many under way as it may.
     pub waiting_requests: u32,
 }
 

@@ -39,7 +39,7 @@ const WAKE_UP: u64 = 0;
 const SOCKET: u64 = 1;
 const PROCESS: u64 = 2;
 
-/// What has happened of that.
+/// The events of which the thread has been told.
 struct Ready {
     is_woken: bool,
     /// Whether there is a message, or the end of the connection.
