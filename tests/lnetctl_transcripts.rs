@@ -52,10 +52,10 @@ fn every_command_does_what_the_kernels_tool_does() {
         stage(&scene, |when| match when {
             When::Section(section) => begins_section && section == block.section,
             When::Before(place) => is_at(place, block),
-            When::After(_) => false,
+            When::After(_) | When::Around(_) => false,
         });
         let found = match runs_here(&block.command) {
-            true => differences(&block.outcome, &reduced(&scene, &scene.run(&block.command))),
+            true => differences(&block.outcome, &reduced(&scene, &run_as_staged(&scene, block))),
             false => vec![Change { text: "not run".to_owned(), indentation: 0 }],
         };
         stage(&scene, |when| matches!(when, When::After(place) if is_at(place, block)));
@@ -217,6 +217,21 @@ fn record() -> Vec<Block> {
         fs::write(RECORD, console::write(&blocks)).unwrap();
     }
     console::parse(&fs::read_to_string(RECORD).unwrap())
+}
+
+/// Runs a command with the staging around it.
+fn run_as_staged(scene: &Scene, block: &Block) -> Outcome {
+    let is_due = |when| matches!(when, When::Around(place) if is_at(place, block));
+    let Some((_, [staged @ .., condition], _)) = STAGING.iter().find(|(when, ..)| is_due(*when)) else {
+        return scene.run(&block.command);
+    };
+    loop {
+        staged.iter().for_each(|command| prepare(scene, command));
+        let outcome = scene.run(&block.command);
+        if scene.run(condition).exit == 0 {
+            return outcome;
+        }
+    }
 }
 
 fn stage(scene: &Scene, is_due: impl Fn(When) -> bool) {
