@@ -174,7 +174,9 @@ lint:
 	scripts/lint
 
 ICEORYX2 := $(CARGO_TARGET_DIR)/iceoryx2
+CONTESTANTS := $(CARGO_TARGET_DIR)/contestants
 COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf --lnetd $(RELEASE)/lnetd --iceoryx2-perf $(ICEORYX2)/release/iceoryx2-perf --lst $(RELEASE)/lst \
+	--mpirun $(CONTESTANTS)/bin/mpirun --mpi-perf $(C_PROGRAMS)/mpi_perf --ucx "$$(echo $(CONTESTANTS)/lib/python3*/site-packages/libucx/bin)" \
 	--count-allocations $(C_PROGRAMS)/libcount_allocations.so
 
 bench: compare-programs
@@ -253,6 +255,7 @@ bench-motr: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/m0net_perf
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup bench
+	$(CONTESTANTS)/bin/mpicc $(CFLAGS) -o $(C_PROGRAMS)/mpi_perf benches/compare/c/mpi_perf.c
 	cargo build --release --package compare --package lst --package lnetd
 	cargo build --release --locked --manifest-path benches/iceoryx2-perf/Cargo.toml --target-dir $(ICEORYX2)
 

@@ -4,7 +4,8 @@
  *   lnet_perf serve                               replies to the other commands; ends when it is killed
  *   lnet_perf serve-handler                       the same, but PUTs and GETs are reported to an event handler
  *                                                 (it does not reply to round-trip)
- *   lnet_perf round-trip NID SIZE SECONDS         a PUT in each direction; prints microseconds for both
+ *   lnet_perf round-trip NID SIZE SECONDS         a PUT in each direction; prints microseconds for both, and how many
+ *                                                 took how many nanoseconds: "delay NANOSECONDS COUNT"
  *   lnet_perf ask-node NID SIZE SECONDS           a GET of what the node itself offers to pings, and its REPLY; prints
  *                                                 microseconds for both
  *   lnet_perf put NID SIZE IN_FLIGHT SECONDS      acknowledged PUTs; prints bytes per second
@@ -288,9 +289,35 @@ static long allocations_of(struct lnet_process_id server)
 	return (long)count;
 }
 
-static int goes_on(unsigned long started, double end)
+static int goes_on(unsigned long started, double time, double end)
 {
-	return operations_wanted ? started < operations_wanted : now() < end;
+	return operations_wanted ? started < operations_wanted : time < end;
+}
+
+/* ---- how long single operations take ---- */
+
+/* The numbers below 1024, and from there on those with ten significant bits: STEPS of them for each power of two. */
+enum { SIGNIFICANT_BITS = 10, STEPS = 1 << SIGNIFICANT_BITS, POWERS = 64 - SIGNIFICANT_BITS + 1 };
+static unsigned int delays[POWERS][STEPS];
+
+static void count_delay(double seconds)
+{
+	unsigned long nanoseconds = (unsigned long)(seconds * 1e9);
+	int bits = nanoseconds == 0 ? 0 : 64 - __builtin_clzl(nanoseconds);
+	int power = bits > SIGNIFICANT_BITS ? bits - SIGNIFICANT_BITS : 0;
+
+	delays[power][nanoseconds >> power]++;
+}
+
+static void print_delays(void)
+{
+	unsigned long step;
+	int power;
+
+	for (power = 0; power < POWERS; power++)
+		for (step = 0; step < STEPS; step++)
+			if (delays[power][step] != 0)
+				printf("delay %lu %u\n", step << power, delays[power][step]);
 }
 
 /*
@@ -299,15 +326,21 @@ static int goes_on(unsigned long started, double end)
  */
 static unsigned long repeat(const struct work *work, double seconds)
 {
-	double end = now() + seconds;
+	double begin = now(), end = begin + seconds;
 	unsigned long started, completed = 0;
 
 	for (started = 0; started < work->in_flight; started++)
 		work->once(work);
 	while (completed < started) {
+		double time;
+
 		wait_for(work->completion);
 		completed++;
-		if (goes_on(started, end)) {
+		time = now();
+		if (work->in_flight == 1)
+			count_delay(time - begin);
+		begin = time;
+		if (goes_on(started, time, end)) {
 			work->once(work);
 			started++;
 		}
@@ -321,6 +354,7 @@ static struct result measure(const struct work *work, double seconds)
 	double begin;
 
 	result.operations_in_all = repeat(work, WARM_UP_SECONDS);
+	memset(delays, 0, sizeof(delays));
 	result.allocations_there = allocations_of(work->server);
 	result.allocations = (long)allocations_here();
 	begin = now();
@@ -353,6 +387,7 @@ static void measure_round_trip(struct work *work, unsigned int size, double seco
 	result = measure(work, seconds);
 	printf("microseconds %.4f messages %lu\n", result.seconds * 1e6 / (double)result.operations,
 	       2 * result.operations_in_all);
+	print_delays();
 	print_allocations(&result);
 }
 

@@ -1,5 +1,6 @@
 //! Contestants of the comparison, and their interface.
 
+use crate::delays::Percentiles;
 use crate::error::Error;
 use crate::scenario::Scenario;
 use std::collections::HashMap;
@@ -14,6 +15,8 @@ pub(crate) struct Sample {
     pub(crate) messages: u64,
     /// CPU seconds of the process between the two ends, if there is one.
     pub(crate) between: Option<f64>,
+    /// The delays of single round trips, if the contestant says them.
+    pub(crate) delays: Option<Percentiles>,
 }
 
 /// A network stack, used in one particular way.
@@ -112,7 +115,12 @@ mod tests {
 
         fn measure(&self, scenario: Scenario, iterations: u64, _: Duration) -> Result<Sample, Error> {
             self.0.borrow_mut().push(iterations);
-            Ok(Sample { value: scenario.value_of_one_way(2.0), messages: 2 * iterations, between: None })
+            Ok(Sample {
+                value: scenario.value_of_one_way(2.0),
+                messages: 2 * iterations,
+                between: None,
+                delays: None,
+            })
         }
     }
 

@@ -2,9 +2,12 @@
 
 use crate::contestant::{Contestant, Timed};
 use crate::lnet::Lnet;
+use crate::mpi::{Mpi, Transport};
+use crate::options::Options;
 use crate::peer_process::runs;
 use crate::{libfabric, raw_tcp, ucx};
 use std::path::Path;
+use std::process::Command;
 
 /// A contestant, and the reason if it cannot take part.
 pub(crate) struct Entrant {
@@ -13,18 +16,33 @@ pub(crate) struct Entrant {
 }
 
 /// Returns all contestants; LNet only with its `lnet_perf`.
-pub(crate) fn all(lnet_perf: Option<&Path>) -> Vec<Entrant> {
+pub(crate) fn all(options: &Options) -> Vec<Entrant> {
     let mut all = Vec::new();
-    match lnet_perf {
+    match options.lnet_perf.as_deref() {
         Some(program) => all.push(present(Lnet::new(program))),
         None => eprintln!("compare: without LNet: there is no --lnet-perf"),
     }
     all.extend(raw_tcp::MODES.map(present));
     let absent = absent(libfabric::PROGRAM, libfabric::PACKAGE);
     all.extend(libfabric::ENDPOINTS.map(|it| entrant(Timed::new(it), absent.clone())));
-    let absent = self::absent(ucx::PROGRAM, ucx::PACKAGE);
-    all.extend(ucx::TESTS.map(|it| entrant(Timed::new(it), absent.clone())));
+    all.extend(of_ucx(ucx::TESTS, options));
+    all.push(of_mpi(Transport::Tcp, options));
     all
+}
+
+/// Returns tests of UCX.
+pub(crate) fn of_ucx<const N: usize>(tests: [ucx::Test; N], options: &Options) -> [Entrant; N] {
+    let programs = ucx::Programs::of(options.ucx.as_deref());
+    let absent = programs.absent();
+    tests.map(|test| entrant(Timed::new(ucx::Ucx { programs: programs.clone(), test }), absent.clone()))
+}
+
+/// Returns MPI over this transport.
+pub(crate) fn of_mpi(transport: Transport, options: &Options) -> Entrant {
+    let programs = options.mpirun.as_deref().zip(options.mpi_perf.as_deref());
+    let absent = programs.is_none().then(|| "there is no --mpirun, or no --mpi-perf".to_owned());
+    let (mpirun, mpi_perf) = programs.unwrap_or_else(|| (Path::new(""), Path::new("")));
+    entrant(Timed::new(Mpi::new(mpirun, mpi_perf, transport)), absent)
 }
 
 pub(crate) fn present(contestant: impl Contestant + 'static) -> Entrant {
@@ -36,5 +54,5 @@ pub(crate) fn entrant(contestant: impl Contestant + 'static, absent: Option<Stri
 }
 
 pub(crate) fn absent(program: &str, package: &str) -> Option<String> {
-    (!runs(program, "-h")).then(|| format!("{program} is not installed ({package})"))
+    (!runs(&mut Command::new(program), "-h")).then(|| format!("{program} is not installed ({package})"))
 }

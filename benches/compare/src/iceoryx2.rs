@@ -43,7 +43,7 @@ impl Contestant for Iceoryx2 {
         let service = format!("compare-{}-{}", process::id(), self.runs);
         let [serving, asking] = arguments(scenario, &service, duration);
         let command = |arguments: Vec<String>| {
-            let mut command = tied(&self.program.to_string_lossy());
+            let mut command = tied(&self.program);
             command.args(arguments);
             command
         };

@@ -76,7 +76,7 @@ impl IterationTest for Endpoint {
         let output = ask_idle_server(&mut server, &mut client, limit(duration))?;
         let value = scenario.value_of_one_way(one_way_microseconds(&output)?);
         let messages = self.messages_of_iteration(scenario) * iterations;
-        Ok(Sample { value, messages, between: None })
+        Ok(Sample { value, messages, between: None, delays: None })
     }
 }
 

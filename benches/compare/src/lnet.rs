@@ -3,6 +3,7 @@
 
 use crate::contestant::{Contestant, Sample};
 use crate::cpu;
+use crate::delays::Delays;
 use crate::error::{Error, context};
 use crate::peer_process::{Peer, free_port, limit, output_of};
 use crate::scenario::{Operation, Scenario};
@@ -186,7 +187,12 @@ pub(crate) fn sample(scenario: Scenario, output: &str) -> Result<Sample, Error> 
         Scenario::RoundTrip { .. } => "microseconds",
         Scenario::Rate { .. } => "bytes_per_second",
     };
-    Ok(Sample { value: value(output, name)?, messages: value(output, "messages")? as u64, between: None })
+    Ok(Sample {
+        value: value(output, name)?,
+        messages: value(output, "messages")? as u64,
+        between: None,
+        delays: Delays::read(output)?.map(|delays| delays.percentiles()),
+    })
 }
 
 impl Lnet {

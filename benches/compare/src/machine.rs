@@ -2,12 +2,14 @@
 
 use crate::congestion;
 use crate::libfabric;
+use crate::mpi;
+use crate::options::Options;
 use crate::ucx;
 use std::fs;
 use std::process::Command;
 
 /// Returns one fact a line, as Markdown list items.
-pub(crate) fn facts() -> String {
+pub(crate) fn facts(options: &Options) -> String {
     let version = |program: &str, argument: &str| {
         let output = Command::new(program).arg(argument).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -22,7 +24,8 @@ pub(crate) fn facts() -> String {
             version("rustc", "--version").zip(version("gcc", "--version")).map(|(r, c)| format!("{r}; {c}")),
         ),
         ("libfabric", package(libfabric::PACKAGE)),
-        ("UCX", package(ucx::PACKAGE)),
+        ("UCX", ucx::Programs::of(options.ucx.as_deref()).version()),
+        ("Open MPI", options.mpirun.as_deref().and_then(mpi::version)),
     ];
     let lines = facts.into_iter().filter_map(|(name, fact)| Some(format!("- {name}: {}\n", fact?)));
     lines.collect()

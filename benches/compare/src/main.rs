@@ -1,4 +1,4 @@
-//! Measures LNet through its C API side by side with raw TCP, libfabric and UCX.
+//! Measures LNet through its C API side by side with raw TCP, libfabric, UCX and MPI.
 //!
 //! Every round runs each contestant once, over loopback on this machine, so that a slow spell of the
 //! machine hits all of them; the report has medians, spreads and ratios. Nothing here passes or fails by
@@ -7,7 +7,7 @@
 //! ```text
 //! compare [--quick] [--routing] [--sharing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
 //!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--lnetd FILE] [--iceoryx2-perf FILE]
-//!         [--count-allocations FILE] [--write FILE]
+//!         [--ucx DIRECTORY] [--mpirun FILE --mpi-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
 //! `--routing` measures only messages through a router, `--sharing` only those between programs of one machine, for which `--lnetd` names the
@@ -26,6 +26,7 @@ mod congestion;
 mod contestant;
 mod contestants;
 mod cpu;
+mod delays;
 mod disturbance;
 mod error;
 mod iceoryx2;
@@ -35,6 +36,7 @@ mod machine;
 mod many_peers;
 mod memory;
 mod message_costs;
+mod mpi;
 mod options;
 mod peer_process;
 mod picture;
@@ -90,7 +92,7 @@ fn compare(options: &Options) -> Result<(), Error> {
     if options.selftest {
         return selftest(options);
     }
-    let mut entrants = contestants::all(options.lnet_perf.as_deref());
+    let mut entrants = contestants::all(options);
     let table = if options.quick { scenario::quick_table() } else { scenario::table() };
     let results = rounds::run(&mut entrants, &table, |name, scenario| options.want(name, scenario), options);
     // The picture of a short run has the scenarios of its table.

@@ -41,6 +41,11 @@ pub(crate) struct Options {
     pub(crate) lnetd: Option<PathBuf>,
     /// The program that measures iceoryx2; without it there is no iceoryx2 among programs of one machine.
     pub(crate) iceoryx2_perf: Option<PathBuf>,
+    /// The directory of UCX's programs; without it those of the system are used.
+    pub(crate) ucx: Option<PathBuf>,
+    /// The program that starts ranks of MPI, and the one that they run; without both there is no MPI.
+    pub(crate) mpirun: Option<PathBuf>,
+    pub(crate) mpi_perf: Option<PathBuf>,
     /// The console of LNet selftest; without it there is no grid.
     pub(crate) lst: Option<PathBuf>,
     /// Whether to measure only the grid of LNet selftest.
@@ -75,6 +80,9 @@ impl Default for Options {
             lnet_perf: None,
             lnetd: None,
             iceoryx2_perf: None,
+            ucx: None,
+            mpirun: None,
+            mpi_perf: None,
             lst: None,
             selftest: false,
             count_allocations: None,
@@ -118,6 +126,9 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
             "--lnet-perf" => options.lnet_perf = Some(value()?.into()),
             "--lnetd" => options.lnetd = Some(value()?.into()),
             "--iceoryx2-perf" => options.iceoryx2_perf = Some(value()?.into()),
+            "--mpirun" => options.mpirun = Some(value()?.into()),
+            "--mpi-perf" => options.mpi_perf = Some(value()?.into()),
+            "--ucx" => options.ucx = Some(value()?.into()),
             "--lst" => options.lst = Some(value()?.into()),
             "--selftest" => options.selftest = true,
             "--count-allocations" => options.count_allocations = Some(value()?.into()),

@@ -1,6 +1,7 @@
 //! Child processes that cannot outlive the comparison or hang it, and free ports for them.
 
 use crate::error::{Error, context};
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -146,13 +147,13 @@ pub(crate) fn ask_idle_server(
 }
 
 /// Returns the command of a foreign program that ends when this program does, even if that is killed.
-pub(crate) fn tied(program: &str) -> Command {
+pub(crate) fn tied(program: impl AsRef<OsStr>) -> Command {
     static CAN_TIE: OnceLock<bool> = OnceLock::new();
-    if !CAN_TIE.get_or_init(|| runs(TIE, "--version")) {
+    if !CAN_TIE.get_or_init(|| runs(&mut Command::new(TIE), "--version")) {
         return Command::new(program);
     }
     let mut command = Command::new(TIE);
-    command.args(["--pdeathsig", "KILL", program]);
+    command.args(["--pdeathsig", "KILL"]).arg(program);
     command
 }
 
@@ -163,9 +164,8 @@ fn name_of(command: &Command) -> String {
     tied.unwrap_or(program).to_string_lossy().into_owned()
 }
 
-/// Whether the program exists, and runs with this argument.
-pub(crate) fn runs(program: &str, argument: &str) -> bool {
-    let mut command = Command::new(program);
+/// Whether a program exists, and runs with this argument.
+pub(crate) fn runs(command: &mut Command, argument: &str) -> bool {
     command.arg(argument).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 

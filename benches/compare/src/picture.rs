@@ -137,7 +137,7 @@ mod tests {
     fn results(scenario: Scenario, values: &[(&'static str, f64)]) -> Results {
         let entry = |&(name, value): &(&'static str, f64)| {
             let value = Summary::of(&[value]).unwrap();
-            Entry { name, outcome: Ok(Measured { value, cpu: None, between: None }) }
+            Entry { name, outcome: Ok(Measured { value, cpu: None, between: None, delays: None }) }
         };
         let entries = values.iter().map(entry).collect();
         Results { rows: vec![Row { scenario, entries }], disturbance: Disturbance::new(Duration::ZERO) }

@@ -6,6 +6,7 @@ pub(crate) mod relay;
 
 use crate::contestant::{Contestant, Sample};
 use crate::cpu;
+use crate::delays::{Delays, Percentiles};
 use crate::error::{Error, context};
 use crate::options::RAW_TCP_SERVER;
 use crate::peer_process::{Peer, limit};
@@ -192,6 +193,8 @@ struct Counted {
     seconds: f64,
     /// Number of exchanges of the warm-up.
     before: u64,
+    /// The delays of single exchanges, of those that follow one another.
+    delays: Option<Percentiles>,
 }
 
 impl Counted {
@@ -201,7 +204,8 @@ impl Counted {
             Scenario::Rate { size, .. } => size as f64 * self.exchanges as f64 / self.seconds,
         };
         let messages = scenario.messages_of_operation() * (self.before + self.exchanges);
-        Sample { value, messages, between: None }
+        let is_round_trip = matches!(scenario, Scenario::RoundTrip { .. });
+        Sample { value, messages, between: None, delays: self.delays.filter(|_| is_round_trip) }
     }
 }
 
@@ -218,30 +222,34 @@ fn client(mut stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result
 fn blocking_client(mut stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result<Counted> {
     let message = vec![0x5a; plan.there];
     let mut response = vec![0; plan.back];
-    let mut repeat = |duration| {
+    let mut repeat = |duration, delays: &mut Delays| {
         let begin = Instant::now();
-        let mut exchanges = 0;
-        while exchanges == 0 || begin.elapsed() < duration {
+        let (mut exchanges, mut last) = (0, Duration::ZERO);
+        while exchanges == 0 || last < duration {
             stream.write_all(&message)?;
             stream.read_exact(&mut response)?;
             exchanges += 1;
+            delays.record_since(&mut last, begin);
         }
         Ok::<u64, io::Error>(exchanges)
     };
-    let before = repeat(WARM_UP)?;
+    let mut delays = Delays::new().map_err(io::Error::other)?;
+    let before = repeat(WARM_UP, &mut delays)?;
+    delays.clear();
     let begin = Instant::now();
-    let exchanges = repeat(duration)?;
+    let exchanges = repeat(duration, &mut delays)?;
     // Bytes that a stream still holds count as not sent: the server closes when it has read everything.
     stream.shutdown(Shutdown::Write)?;
     stream.read_to_end(&mut Vec::new())?;
-    Ok(Counted { exchanges, seconds: begin.elapsed().as_secs_f64(), before })
+    let seconds = begin.elapsed().as_secs_f64();
+    Ok(Counted { exchanges, seconds, before, delays: Some(delays.percentiles()) })
 }
 
 fn nonblocking_client(stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result<Counted> {
     stream.set_nonblocking(true)?;
     let mut end = Exchange::new(plan.there, plan.back, plan.waits);
-    let mut repeat = |duration| {
-        let begin = Instant::now();
+    let mut repeat = |duration, delays: &mut Delays| {
+        let (begin, mut last) = (Instant::now(), Duration::ZERO);
         let (mut started, mut answered) = (plan.in_flight, 0);
         end.allow(plan.in_flight);
         while answered < started {
@@ -250,17 +258,23 @@ fn nonblocking_client(stream: &TcpStream, plan: &Plan, duration: Duration) -> io
                 continue;
             }
             answered += responses;
-            if begin.elapsed() < duration {
+            delays.record_since(&mut last, begin);
+            if last < duration {
                 end.allow(responses);
                 started += responses;
             }
         }
         Ok::<u64, io::Error>(answered as u64)
     };
-    let before = repeat(WARM_UP)?;
+    let mut delays = Delays::new().map_err(io::Error::other)?;
+    let before = repeat(WARM_UP, &mut delays)?;
+    delays.clear();
     let begin = Instant::now();
-    let exchanges = repeat(duration)?;
-    Ok(Counted { exchanges, seconds: begin.elapsed().as_secs_f64(), before })
+    let exchanges = repeat(duration, &mut delays)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    // With several in flight nobody knows which response is that of which message.
+    let delays = (plan.in_flight == 1).then(|| delays.percentiles());
+    Ok(Counted { exchanges, seconds, before, delays })
 }
 
 /// Serves one connection and ends with it; prints its port first.

@@ -1,6 +1,7 @@
 //! The report, in Markdown, and its place in the document.
 
 use crate::attached;
+use crate::delays::{Percentiles, RANKS};
 use crate::error::{Error, context};
 use crate::lnet;
 use crate::machine;
@@ -86,6 +87,7 @@ pub(crate) struct Findings<'a> {
 pub(crate) fn markdown(findings: &Findings<'_>, options: &Options) -> String {
     let results = findings.results;
     let mut text = comparison(results, Reference::Lnet, options);
+    delay_rows(&mut text, results);
     many_peers_rows(&mut text, findings.many_peers);
     match &findings.memory {
         Some(Ok(memory)) => memory_rows(&mut text, memory),
@@ -99,7 +101,9 @@ pub(crate) fn markdown(findings: &Findings<'_>, options: &Options) -> String {
 
 /// Returns the part about programs of one machine.
 pub(crate) fn sharing(results: &Results, options: &Options) -> String {
-    comparison(results, Reference::Attached, options)
+    let mut text = comparison(results, Reference::Attached, options);
+    delay_rows(&mut text, results);
+    text
 }
 
 /// Returns the part about routers.
@@ -109,7 +113,7 @@ pub(crate) fn routing(results: &Results, options: &Options) -> String {
 
 /// Returns the facts, and the table.
 fn comparison(results: &Results, reference: Reference, options: &Options) -> String {
-    let mut text = machine::facts();
+    let mut text = machine::facts(options);
     let rounds = options.rounds;
     let seconds = options.duration.as_secs_f64();
     let _ = write!(
@@ -136,7 +140,7 @@ fn comparison_rows(text: &mut String, row: &Row, reference: Reference) {
     };
     for (number, Entry { name, outcome }) in row.entries.iter().enumerate() {
         let what = if number == 0 { scenario.to_string() } else { String::new() };
-        let Measured { value: summary, cpu, between } = match outcome {
+        let Measured { value: summary, cpu, between, .. } = match outcome {
             Ok(measured) => measured,
             Err(error) => {
                 let _ =
@@ -157,6 +161,28 @@ fn comparison_rows(text: &mut String, row: &Row, reference: Reference) {
             cpu.map_or_else(String::new, |cpu| scenario.show_cpu(cpu)),
             last(*between),
         );
+    }
+}
+
+/// The delays of single round trips, of those who say them.
+fn delay_rows(text: &mut String, results: &Results) {
+    let delays = |row: &Row| -> Vec<(&'static str, Percentiles)> {
+        let found = row.entries.iter().filter_map(|it| Some((it.name, it.outcome.as_ref().ok()?.delays?)));
+        found.collect()
+    };
+    let rows = results.rows.iter().map(|row| (row.scenario, delays(row)));
+    let rows: Vec<_> = rows.filter(|(_, delays)| !delays.is_empty()).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let heading: String = RANKS.iter().map(|rank| format!(" {rank} % within |")).collect();
+    let _ = write!(text, "\n| what | who |{heading}\n|---|---|---|---|---|\n");
+    for (scenario, delays) in rows {
+        for (number, (name, Percentiles(delays))) in delays.into_iter().enumerate() {
+            let what = if number == 0 { scenario.to_string() } else { String::new() };
+            let cells: String = delays.iter().map(|delay| format!(" {} |", scenario.show(*delay))).collect();
+            let _ = writeln!(text, "| {what} | {name} |{cells}");
+        }
     }
 }
 
@@ -288,7 +314,7 @@ mod tests {
 
     fn measured(value: f64, cpu: Option<f64>, between: Option<f64>) -> Result<Measured, Error> {
         let value = Summary { samples: vec![value], median: value, least: value, most: value };
-        Ok(Measured { value, cpu, between })
+        Ok(Measured { value, cpu, between, delays: None })
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Results of the measurements.
 
+use crate::delays::Percentiles;
 use crate::disturbance::Disturbance;
 use crate::error::Error;
 use crate::scenario::Scenario;
@@ -29,6 +30,8 @@ pub(crate) struct Measured {
     pub(crate) cpu: Option<f64>,
     /// CPU seconds of the process between the two sides, if there is one.
     pub(crate) between: Option<f64>,
+    /// The delays of single round trips: of each rank the median of the rounds.
+    pub(crate) delays: Option<Percentiles>,
 }
 
 impl Row {

@@ -3,6 +3,7 @@
 use crate::contestant::Sample;
 use crate::contestants::Entrant;
 use crate::cpu::{self, Cost};
+use crate::delays::Percentiles;
 use crate::disturbance::Disturbance;
 use crate::error::Error;
 use crate::options::Options;
@@ -56,13 +57,14 @@ struct Cell {
     values: Vec<f64>,
     cpu: Vec<f64>,
     between: Vec<f64>,
+    delays: Vec<Percentiles>,
     failure: Option<Error>,
 }
 
 impl Cell {
     fn new(entrant: usize, scenario: Scenario, failure: Option<Error>) -> Self {
         let [values, cpu, between] = [Vec::new(), Vec::new(), Vec::new()];
-        Self { entrant, scenario, trial: None, values, cpu, between, failure }
+        Self { entrant, scenario, trial: None, values, cpu, between, delays: Vec::new(), failure }
     }
 
     /// Takes a sample. A contestant that fails twice in a row is not measured again: each time may last until a time limit.
@@ -102,6 +104,7 @@ impl Cell {
         let found = disturbance.undisturbed(|| metered(|| contestant.measure(scenario, options.duration)))?;
         self.values.push(found.value);
         self.cpu.extend(found.all.of_message(trial.all));
+        self.delays.extend(found.delays);
         let between = found.between.zip(trial.between);
         self.between.extend(between.and_then(|(cost, trial)| cost.of_message(trial)));
         Ok(found.value)
@@ -114,10 +117,18 @@ impl Cell {
                 let value = Summary::of(&self.values).ok_or("no rounds")?;
                 let [cpu, between] =
                     [self.cpu, self.between].map(|costs| Summary::of(&costs).map(|costs| costs.median));
-                Ok(Measured { value, cpu, between })
+                Ok(Measured { value, cpu, between, delays: medians(&self.delays) })
             }
         }
     }
+}
+
+/// Of each rank the median of the rounds; `None` without rounds.
+fn medians(delays: &[Percentiles]) -> Option<Percentiles> {
+    let mut ranks =
+        (0..).map(|rank| delays.iter().filter_map(|its| its.0.get(rank).copied()).collect::<Vec<_>>());
+    let mut next = || Some(Summary::of(&ranks.next()?)?.median);
+    Some(Percentiles([next()?, next()?, next()?]))
 }
 
 /// The value and the cost of a sample.
@@ -126,13 +137,14 @@ struct Metered {
     value: f64,
     all: Cost,
     between: Option<Cost>,
+    delays: Option<Percentiles>,
 }
 
 fn metered(sample: impl FnOnce() -> Result<Sample, Error>) -> Result<Metered, Error> {
     let before = cpu::used()?;
-    let Sample { value, messages, between } = sample()?;
+    let Sample { value, messages, between, delays } = sample()?;
     let cost = |seconds| Cost { seconds, messages };
-    Ok(Metered { value, all: cost(cpu::used()? - before), between: between.map(cost) })
+    Ok(Metered { value, all: cost(cpu::used()? - before), between: between.map(cost), delays })
 }
 
 #[cfg(test)]
@@ -156,7 +168,7 @@ mod tests {
         }
 
         fn trial(&mut self, _: Scenario) -> Result<Sample, Error> {
-            Ok(Sample { value: 1.0, messages: 1, between: None })
+            Ok(Sample { value: 1.0, messages: 1, between: None, delays: None })
         }
 
         fn measure(&mut self, _: Scenario, _: Duration) -> Result<Sample, Error> {
@@ -164,7 +176,7 @@ mod tests {
                 self.failures -= 1;
                 return Err("no luck".into());
             }
-            Ok(Sample { value: 5.0, messages: 1000, between: None })
+            Ok(Sample { value: 5.0, messages: 1000, between: None, delays: None })
         }
     }
 

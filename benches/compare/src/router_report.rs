@@ -68,7 +68,12 @@ mod tests {
     fn row(scenario: Scenario, values: &[(&'static str, f64)]) -> Row {
         let entry = |(name, value): &(&'static str, f64)| Entry {
             name,
-            outcome: Ok(Measured { value: Summary::of(&[*value]).unwrap(), cpu: None, between: None }),
+            outcome: Ok(Measured {
+                value: Summary::of(&[*value]).unwrap(),
+                cpu: None,
+                between: None,
+                delays: None,
+            }),
         };
         Row { scenario, entries: values.iter().map(entry).collect() }
     }

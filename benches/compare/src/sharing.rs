@@ -2,10 +2,11 @@
 
 use crate::attached::{Attached, NODES};
 use crate::contestant::{Contestant, Sample, Timed};
-use crate::contestants::{Entrant, absent, entrant, present};
+use crate::contestants::{Entrant, absent, entrant, of_mpi, of_ucx, present};
 use crate::error::Error;
 use crate::iceoryx2::Iceoryx2;
 use crate::lnet::{Lnet, PathKind};
+use crate::mpi::Transport;
 use crate::options::Options;
 use crate::results::Results;
 use crate::rounds;
@@ -37,8 +38,8 @@ pub(crate) fn measure(options: &Options) -> Result<Results, Error> {
     entrants.push(present(Lnet::new(program)));
     let no_libfabric = absent(libfabric::PROGRAM, libfabric::PACKAGE);
     entrants.push(entrant(Timed::new(libfabric::Endpoint::SharedMemory), no_libfabric));
-    let no_ucx = absent(ucx::PROGRAM, ucx::PACKAGE);
-    entrants.extend(ucx::IN_SHARED_MEMORY.map(|it| entrant(Timed::new(it), no_ucx.clone())));
+    entrants.extend(of_ucx(ucx::IN_SHARED_MEMORY, options));
+    entrants.push(of_mpi(Transport::SharedMemory, options));
     let absent = options.iceoryx2_perf.is_none().then(|| "there is no --iceoryx2-perf".to_owned());
     entrants.push(entrant(Iceoryx2::new(options.iceoryx2_perf.clone().unwrap_or_default()), absent));
     entrants.push(present(Copying));
@@ -70,6 +71,6 @@ impl Contestant for Copying {
             messages += 1;
         }
         let microseconds = begin.elapsed().as_secs_f64() * 1e6 / messages as f64;
-        Ok(Sample { value: scenario.value_of_one_way(microseconds), messages, between: None })
+        Ok(Sample { value: scenario.value_of_one_way(microseconds), messages, between: None, delays: None })
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 const MIB: f64 = (1 << 20) as f64;
 
 pub(super) fn markdown(measured: &[Measured], options: &Options) -> String {
-    let mut text = machine::facts();
+    let mut text = machine::facts(options);
     let _ = write!(
         text,
         "\n{} rounds, {} s for each measurement of ours and 1 s for each of iperf3. Spreads are the least and the most of all \
