@@ -5,6 +5,7 @@
 
 use crate::byte_order::array;
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 
 /// The kind of network, which is the kind of driver (`LND`) that serves it.
@@ -84,7 +85,7 @@ pub enum Address {
 }
 
 /// The identity of one network interface of one node: address and net, as in `10.0.0.1@tcp`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nid {
     net: NetId,
     address: Address,
@@ -180,6 +181,17 @@ impl Ord for Nid {
         match (self.to_u64(), other.to_u64()) {
             (Some(one), Some(other)) => one.cmp(&other),
             _ => self.to_wire20().cmp(&other.to_wire20()),
+        }
+    }
+}
+
+/// A NID with a four-byte address is hashed as one number: tables of NIDs are searched for every message.
+impl Hash for Nid {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.to_u64() {
+            Some(short) => state.write_u64(short),
+            None => state.write(&self.to_wire20()),
         }
     }
 }
