@@ -10,7 +10,6 @@ use crate::model::message::{
 };
 use crate::model::{CarriedOrigin, Confirmation, Ni, PeerNi, Provenance};
 use crate::objects::{Delayed, DropReason, Incoming, MatchRequest, MatchResult};
-use crate::select;
 use crate::stats::{MessageOutcome, Partial};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, Pid, ProcessId, WireHandle};
@@ -500,7 +499,7 @@ impl DataPath {
             message.peer_ni = Some(peer_ni);
         }
         if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
-            self.topology.with_nets(|nets| select::answered(nets, ni, peer_ni));
+            self.topology.note_answered(ni, peer_ni);
         }
         message.deadline = self.deadline_from_now();
         self.launch_response(message);

@@ -8,13 +8,13 @@ use super::message::{MessagePool, OutgoingMessage, Pooled};
 use super::ni::Ni;
 use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
-use super::peer::Peer;
+use super::peer::{Peer, PeerCell};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedPool};
 use crate::environment::time::Time;
 use crate::stats::{Counters, Latencies};
-use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use arc_swap::{ArcSwapOption, Guard};
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::Nid;
 use std::num::NonZeroU32;
@@ -28,7 +28,7 @@ pub(crate) type Criteria = PeerNiCriteria<Pooled<OutgoingMessage>>;
 pub struct PeerNi {
     nid: Nid,
     number: u64,
-    pub(crate) peer: ArcSwap<Peer>,
+    pub(crate) peer: PeerCell,
     criteria: Arc<Criteria>,
     /// The local NID on which a peer that is not multi-rail was first met (PS-30, OM-22).
     sticky: ArcSwapOption<Nid>,
@@ -68,7 +68,7 @@ impl PeerNi {
         Self {
             nid,
             number: peer.order.load(Ordering::Relaxed),
-            peer: ArcSwap::new(peer),
+            peer: PeerCell::new(peer),
             criteria,
             sticky: ArcSwapOption::empty(),
             spare: MessagePool::default(),
@@ -180,7 +180,12 @@ impl PeerNi {
 
     /// The primary NID of its peer.
     pub fn primary(&self) -> Nid {
-        self.peer.load().primary
+        self.peer.primary()
+    }
+
+    /// Whether its peer has no other NID.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.peer.is_alone()
     }
 
     /// A number that spreads peer NIs over the shards of counters.

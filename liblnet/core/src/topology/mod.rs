@@ -28,12 +28,14 @@ use former_routes::FormerRoutes;
 use lnet_wire::{Errno, NetId, Nid};
 use rules::RuleSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The nets, peers, routes and rules of a node. Values that are read for each message are replaced as a whole;
 /// any thread may read.
 pub(crate) struct Topology {
     nets: ArcSwap<Nets>,
+    /// Whether there is one interface beside the loopback, or none.
+    single_rail: AtomicBool,
     peers: PeerTable,
     routes: ArcSwap<Routes>,
     former_routes: Mutex<FormerRoutes>,
@@ -50,6 +52,7 @@ impl Topology {
     pub(crate) fn new() -> Self {
         Self {
             nets: ArcSwap::from_pointee(Nets::default()),
+            single_rail: AtomicBool::new(true),
             peers: PeerTable::new(),
             routes: ArcSwap::default(),
             former_routes: Mutex::default(),
@@ -77,6 +80,8 @@ impl Topology {
 
     /// Replaces the nets; returns the previous ones.
     pub(crate) fn replace_nets(&self, _: &ConfigGuard<'_>, nets: Arc<Nets>) -> Arc<Nets> {
+        let rails = nets.nis().filter(|ni| !ni.nid().is_loopback()).count();
+        self.single_rail.store(rails <= 1, Ordering::Relaxed);
         self.nets.swap(nets)
     }
 
@@ -280,7 +285,16 @@ impl Topology {
 
     /// Whether this node has at most one interface beside the loopback.
     pub(crate) fn is_single_rail(&self) -> bool {
-        self.with_nets(|nets| nets.nis().filter(|ni| !ni.nid().is_loopback()).count() <= 1)
+        self.single_rail.load(Ordering::Relaxed)
+    }
+
+    /// Records the use of a path by a response: see [`select::answered`].
+    pub(crate) fn note_answered(&self, ni: &Ni, peer_ni: &PeerNi) {
+        // Of a single pair of interfaces only the first use changes anything.
+        let is_used = || ni.last_use().get() > 0 && peer_ni.last_use().get() > 0;
+        if !(self.is_single_rail() && peer_ni.is_alone() && is_used()) {
+            self.with_nets(|nets| select::answered(nets, ni, peer_ni));
+        }
     }
 }
 
