@@ -3,7 +3,7 @@
 use super::DataPath;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::memory::{Access, CommittedResponse, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
+use crate::memory::{Access, CommittedResponse, Md, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
     ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
@@ -264,13 +264,13 @@ impl DataPath {
         found: MatchResult,
         initiator: Nid,
     ) -> Arrival {
-        let MatchResult::Md { md, offset, length, spec, last } = found else {
+        let MatchResult::Md { md, offset, length, threshold, last } = found else {
             return Arrival::Dropped(DropReason::TooLong, message);
         };
         if last {
             self.objects.remove_md(&md);
         }
-        let event = arrival_event(&message, initiator, md.handle(), spec);
+        let event = arrival_event(&message, initiator, &md, threshold);
         message.operation = Some(Operation::new(md, Event { offset, mlength: length, ..event }));
         Arrival::Wanted(message)
     }
@@ -414,7 +414,7 @@ impl DataPath {
         let Some(md) = self.objects.md(MdHandle::from_cookie(handle.object_cookie)) else {
             return Arrival::Dropped("no MD waits for this response".into(), message);
         };
-        let Some(CommittedResponse { length, spec, begun }) =
+        let Some(CommittedResponse { length, threshold, begun }) =
             md.commit_response(kind, message.header.payload_length)
         else {
             return Arrival::Dropped(
@@ -422,7 +422,7 @@ impl DataPath {
                 message,
             );
         };
-        let event = arrival_event(&message, self.primary_of(&message), md.handle(), spec);
+        let event = arrival_event(&message, self.primary_of(&message), &md, threshold);
         let mlength = match message.header.body {
             Body::Ack { accepted, .. } => accepted,
             _ => length,
@@ -440,16 +440,16 @@ impl DataPath {
         ack: Option<WireHandle>,
         result: Result<(), Errno>,
     ) {
-        let Some(Operation { md, event, .. }) = message.operation.take() else { return self.forget(message) };
+        let Some(Operation { md, event, .. }) = &message.operation else { return self.forget(message) };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
         let client = ack.and_then(|_| md.acknowledging_client()).map(Arc::clone);
         // Counted before the event: if its handler shuts the node down, the ACK is still sent.
         let asker = ack.filter(|_| client.is_none()).and_then(|_| self.count_response(&message));
-        self.complete(&md, event, result);
-        let pid = self.sender_pid(&md, message.from.is_loopback());
-        drop(md);
+        let pid = self.sender_pid(md, message.from.is_loopback());
+        let (match_bits, accepted) = (event.match_bits, event.mlength);
+        self.end_operation(&mut message, result);
         let Some(handle) = ack else { return self.forget(message) };
-        let body = Body::Ack { handle, match_bits: event.match_bits, accepted: event.mlength };
+        let body = Body::Ack { handle, match_bits, accepted };
         match client {
             None => self.respond(message, body, pid, asker),
             Some(client) => self.acknowledge_when_handled(message, body, pid, &*client),
@@ -509,10 +509,16 @@ impl DataPath {
         if result.is_ok() {
             self.count_response_delay(&mut message);
         }
-        if let Some(Operation { md, event, .. }) = message.operation.take() {
-            self.complete(&md, event, result);
-        }
+        self.end_operation(&mut message, result);
         self.forget(message);
+    }
+
+    /// Reports the end of the operation of a message, if it has one, which does not answer it.
+    fn end_operation(&self, message: &mut IncomingMessage, result: Result<(), Errno>) {
+        if let Some(Operation { md, event, .. }) = &mut message.operation {
+            self.complete(md, event, result);
+            message.operation = None;
+        }
     }
 }
 
@@ -524,9 +530,10 @@ const fn drop_class(body: &Body) -> LogClass {
     }
 }
 
-/// The event of a message that arrived from the peer with the primary NID `initiator`, without the fields that the MD
-/// decides (c-abi 2.7).
-fn arrival_event(message: &IncomingMessage, initiator: Nid, md_handle: MdHandle, md: MdSpec) -> Event {
+/// The event of a message that arrived from the peer with the primary NID `initiator` for `md`, whose threshold is `threshold` now, without
+/// the fields that the MD decides (c-abi 2.7).
+#[inline]
+fn arrival_event(message: &IncomingMessage, initiator: Nid, md: &Md, threshold: i32) -> Event {
     let header = &message.header;
     let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
     let (kind, portal, match_bits, rlength, hdr_data) = match header.body {
@@ -549,8 +556,8 @@ fn arrival_event(message: &IncomingMessage, initiator: Nid, md_handle: MdHandle,
         match_bits,
         rlength,
         mlength: 0,
-        md_handle,
-        md,
+        md_handle: md.handle(),
+        md: MdSpec { threshold, ..*md.spec() },
         hdr_data,
         status: Ok(()),
         unlinked: false,

@@ -128,8 +128,9 @@ impl DataPath {
 
     /// Reports the end of an operation to the owner of the MD.
     #[inline]
-    pub(crate) fn complete(&self, md: &Md, event: Event, status: Result<(), Errno>) {
-        self.objects.complete(md, Event { status, ..event });
+    pub(crate) fn complete(&self, md: &Md, event: &mut Event, status: Result<(), Errno>) {
+        event.status = status;
+        self.objects.complete(md, event);
         self.send_deferred();
     }
 
@@ -137,7 +138,7 @@ impl DataPath {
     pub(crate) fn complete_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
         let response = response_to(body).filter(|_| status.is_err());
         self.note_if_lost(&event, status);
-        self.objects.complete_without(md, Event { status, ..event }, response);
+        self.objects.complete_without(md, &mut Event { status, ..event }, response);
         self.send_deferred();
     }
 
@@ -309,9 +310,10 @@ impl DataPath {
                 }
             }
             Role::Response(Response { reply, .. }) => {
-                if let Some(Operation { md, event, fetched }) = reply.take() {
-                    drop(fetched);
-                    self.complete(&md, event, result.map_err(|failure| failure.errno));
+                if let Some(Operation { md, event, fetched }) = reply {
+                    *fetched = None;
+                    self.complete(md, event, result.map_err(|failure| failure.errno));
+                    *reply = None;
                 }
             }
             Role::Forwarded(forwarded) => {

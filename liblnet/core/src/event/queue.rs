@@ -54,7 +54,8 @@ struct Users {
 
 #[derive(Debug)]
 struct Ring {
-    slots: Box<[Option<Event>]>,
+    /// The events in the form in which they are read, so that they are copied only once then.
+    slots: Box<[Option<Polled>]>,
     next_write: u64,
     next_read: u64,
     readers: Vec<thread::Thread>,
@@ -102,6 +103,7 @@ impl EventQueue {
     }
 
     /// Stores an event, and wakes readers.
+    #[inline]
     fn store(&self, event: &Event) {
         let first_loss = {
             let ring = &mut *lock(&self.ring);
@@ -134,9 +136,12 @@ impl EventQueue {
     /// freed, [`Errno::NetworkDown`] when its node has ended.
     pub fn get(&self) -> Result<Option<Polled>, Errno> {
         let ring = &mut *lock(&self.ring);
-        match ring.ended {
-            None => Ok(ring.pop()),
-            Some(errno) => Err(errno),
+        if let Some(errno) = ring.ended {
+            return Err(errno);
+        }
+        match ring.next_unread() {
+            Some(unread) => Ok(*unread),
+            None => Ok(None),
         }
     }
 
@@ -234,7 +239,9 @@ impl Ring {
     fn push(&mut self, event: &Event) -> u64 {
         let sequence = self.next_write;
         let slot = self.slot(sequence);
-        self.slots[slot] = Some(Event { sequence, ..*event });
+        if let Some(slot) = self.slots.get_mut(slot) {
+            *slot = Some(Polled { event: Event { sequence, ..*event }, lost: false });
+        }
         self.next_write += 1;
         sequence
     }
@@ -247,20 +254,26 @@ impl Ring {
         is_first.then_some(size)
     }
 
-    fn pop(&mut self) -> Option<Polled> {
+    /// The slot of the oldest event that was not read; counts it as read.
+    fn next_unread(&mut self) -> Option<&Option<Polled>> {
         if self.next_read == self.next_write {
             return None;
         }
         let oldest = self.next_write.saturating_sub(self.slots.len() as u64).max(1);
         let lost = self.next_read < oldest;
         let sequence = self.next_read.max(oldest);
-        let slot = self.slot(sequence);
         self.next_read = sequence + 1;
-        self.slots[slot].take().map(|event| Polled { event, lost })
+        let slot = self.slot(sequence);
+        let unread = self.slots.get_mut(slot)?;
+        if lost && let Some(polled) = unread {
+            polled.lost = true;
+        }
+        Some(unread)
     }
 
     fn slot(&self, sequence: u64) -> usize {
-        (sequence % self.slots.len() as u64) as usize
+        // The number of slots is a power of two.
+        (sequence & (self.slots.len() as u64).wrapping_sub(1)) as usize
     }
 }
 

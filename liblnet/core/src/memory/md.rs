@@ -11,7 +11,7 @@ use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle, MemoryOwner};
 use crate::environment::time::Time;
 use crate::event::{DeliveryOrder, Event, EventQueue, in_handler};
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock};
 use lnet_wire::{Errno, Nid, Pid};
 use std::sync::{Arc, Weak};
 
@@ -83,8 +83,8 @@ pub(crate) enum Commit {
     No,
     /// The MD matches, but the message is too long for it: drop the message (TRAP-14).
     TooLong,
-    /// The MD accepts the message. `last`: it is removed from the portal now.
-    Yes { offset: u32, length: u32, spec: MdSpec, last: bool },
+    /// The MD accepts the message. `threshold`: that of the MD from now on. `last`: it is removed from the portal now.
+    Yes { offset: u32, length: u32, threshold: i32, last: bool },
 }
 
 /// The result of [`Md::commit_response`].
@@ -92,7 +92,8 @@ pub(crate) enum Commit {
 pub(crate) struct CommittedResponse {
     /// The number of bytes to deliver.
     pub(crate) length: u32,
-    pub(crate) spec: MdSpec,
+    /// The threshold of the MD from now on.
+    pub(crate) threshold: i32,
     /// The time of the call of the request, if that is measured.
     pub(crate) begun: Option<Time>,
 }
@@ -215,6 +216,11 @@ impl Md {
         lock(&self.state).busy
     }
 
+    /// The description of the MD by its creator.
+    pub(crate) const fn spec(&self) -> &MdSpec {
+        &self.spec
+    }
+
     pub(crate) fn options(&self) -> MdOptions {
         self.spec.options
     }
@@ -285,11 +291,11 @@ impl Md {
             _ if self.spec.options.has(MdOptions::TRUNCATE) => limit.min(room),
             _ => return Commit::TooLong,
         };
-        let spec = self.commit(state);
+        let threshold = self.commit(state);
         state.offset = offset + length;
         let last = self.auto_unlink && self.exhausted(state);
         state.unlinking |= last;
-        Commit::Yes { offset, length, spec, last }
+        Commit::Yes { offset, length, threshold, last }
     }
 
     /// Commits a PUT or GET of this node that requests `response`; `None` if the MD is attached, exhausted
@@ -308,7 +314,8 @@ impl Md {
             // A response to another request would be taken for that of the measured one.
             state.begun = None;
         }
-        Some(self.commit(state))
+        let threshold = self.commit(state);
+        Some(MdSpec { threshold, ..self.spec })
     }
 
     /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns what is to be delivered.
@@ -330,7 +337,7 @@ impl Md {
         *due = due.checked_sub(1)?;
         let begun = state.begun.take();
         state.forget_tracker();
-        Some(CommittedResponse { length: length.min(room), spec: self.commit(state), begun })
+        Some(CommittedResponse { length: length.min(room), threshold: self.commit(state), begun })
     }
 
     /// Measures the response to a request that was called at this time, unless the MD awaits others, which it could be taken for.
@@ -394,13 +401,13 @@ impl Md {
         }
     }
 
-    /// Completes an operation with `event`.
-    pub(crate) fn complete(&self, event: Event) -> Completion {
+    /// Completes an operation with `event`, in which the MD says whether it has ended.
+    pub(crate) fn complete(&self, event: &mut Event) -> Completion {
         self.complete_without(event, None)
     }
 
     /// Completes a PUT or GET that has failed, so that its `response` will not arrive.
-    pub(crate) fn complete_without(&self, mut event: Event, response: Option<ResponseKind>) -> Completion {
+    pub(crate) fn complete_without(&self, event: &mut Event, response: Option<ResponseKind>) -> Completion {
         let mut state = lock(&self.state);
         if let Some(response) = response {
             state.forgo(response);
@@ -443,8 +450,9 @@ impl Md {
         }
         state.ended = true;
         let status = if state.response_timed_out { Err(Errno::TimedOut) } else { Ok(()) };
-        let event = Event { status, ..Event::unlink(self.handle, self.snapshot(&state)) };
-        self.deliver(state, event);
+        let spec = MdSpec { threshold: self.threshold(&state), ..self.spec };
+        let event = Event { status, ..Event::unlink(self.handle, spec) };
+        self.deliver(state, &event);
         self.wait_until_delivered();
         Ok(Completion::Ended)
     }
@@ -469,35 +477,39 @@ impl Md {
                 .is_some_and(|max| u64::from(state.offset) + u64::from(max) > u64::from(self.memory.len()))
     }
 
-    fn commit(&self, state: &mut MdState) -> MdSpec {
+    /// Starts an operation; returns the threshold from now on.
+    fn commit(&self, state: &mut MdState) -> i32 {
         state.busy += 1;
         if let Some(left) = &mut state.threshold {
             *left -= 1;
         }
-        self.snapshot(state)
+        self.threshold(state)
     }
 
-    fn snapshot(&self, state: &MdState) -> MdSpec {
-        let threshold = state.threshold.map_or(self.spec.threshold, |left| left as i32);
-        MdSpec { threshold, ..self.spec }
+    fn threshold(&self, state: &MdState) -> i32 {
+        state.threshold.map_or(self.spec.threshold, |left| left as i32)
     }
 
     /// Delivers `event` after those before it. Consumes the lock under which its position was decided.
-    fn deliver(&self, mut state: crate::sync::MutexGuard<'_, MdState>, event: Event) {
+    #[inline]
+    fn deliver(&self, state: MutexGuard<'_, MdState>, event: &Event) {
         let Some(queue) = &self.queue else { return };
         if event.unlinked {
             queue.md_ending();
         }
-        // Without a handler the delivery calls no code that could take long or take this lock.
-        if !queue.has_handler() {
-            queue.deliver(&event);
-            drop(state);
-            if event.unlinked {
-                queue.md_ended();
-            }
-            return;
+        if queue.has_handler() {
+            return self.deliver_in_order(queue, state, event);
         }
-        let mut next = state.events.begin(event);
+        // Without a handler the delivery calls no code that could take long or take this lock.
+        queue.deliver(event);
+        drop(state);
+        if event.unlinked {
+            queue.md_ended();
+        }
+    }
+
+    fn deliver_in_order(&self, queue: &EventQueue, mut state: MutexGuard<'_, MdState>, event: &Event) {
+        let mut next = state.events.begin(*event);
         drop(state);
         while let Some(event) = next {
             let turn = Turn { md: self, queue, last: event.unlinked };

@@ -101,13 +101,13 @@ impl Objects {
     }
 
     /// Reports the end of an operation to the owner of the MD.
-    pub(crate) fn complete(&self, md: &Md, event: Event) {
+    pub(crate) fn complete(&self, md: &Md, event: &mut Event) {
         let completion = md.complete(event);
         self.end_completed(md, completion);
     }
 
     /// Reports the end of a request of this node, whose `response`, if given, is not awaited any more.
-    pub(crate) fn complete_without(&self, md: &Md, event: Event, response: Option<ResponseKind>) {
+    pub(crate) fn complete_without(&self, md: &Md, event: &mut Event, response: Option<ResponseKind>) {
         let completion = md.complete_without(event, response);
         self.end_completed(md, completion);
     }

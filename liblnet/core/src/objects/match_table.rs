@@ -50,7 +50,7 @@ pub(crate) enum MatchResult {
     /// An entry matches, but the message is too long for it.
     TooLong,
     /// The MD accepts the message, and the operation has been committed.
-    Md { md: Arc<Md>, offset: u32, length: u32, spec: crate::memory::MdSpec, last: bool },
+    Md { md: Arc<Md>, offset: u32, length: u32, threshold: i32, last: bool },
 }
 
 impl MatchTable {
@@ -165,8 +165,8 @@ impl MatchTable {
         match md.commit_put_or_get(request.access) {
             Commit::No => MatchResult::Nothing,
             Commit::TooLong => MatchResult::TooLong,
-            Commit::Yes { offset, length, spec, last } => {
-                MatchResult::Md { md: Arc::clone(md), offset, length, spec, last }
+            Commit::Yes { offset, length, threshold, last } => {
+                MatchResult::Md { md: Arc::clone(md), offset, length, threshold, last }
             }
         }
     }

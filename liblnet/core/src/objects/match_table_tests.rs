@@ -139,7 +139,7 @@ fn run(unique: bool, steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Put { from, bits } => {
                 let request = request(from, bits);
                 let got = match table.find(kind, &request) {
-                    MatchResult::Md { spec, .. } => Some(spec.user_ptr),
+                    MatchResult::Md { md, .. } => Some(md.spec().user_ptr),
                     _ => None,
                 };
                 prop_assert_eq!(got, naive.put(&request));
