@@ -325,7 +325,7 @@ thread_local! {
 impl MessagePool {
     /// A message with this header that refers to nothing yet.
     pub(crate) fn take<M: Part>(&self, header: Header) -> Pooled<M> {
-        let memory = LAST_RECYCLED.take().or_else(|| lock(&self.0).pop()).unwrap_or_default();
+        let memory = LAST_RECYCLED.take().unwrap_or_else(|| self.take_spare());
         let mut message = Pooled { memory, message: PhantomData::<M> };
         message.head_mut().header = header;
         message
@@ -334,7 +334,18 @@ impl MessagePool {
     /// Recycles a message: drops all that it refers to.
     pub(crate) fn put<M: Part>(&self, mut message: Pooled<M>) {
         message.clear();
-        let Some(memory) = LAST_RECYCLED.replace(Some(message.memory)) else { return };
+        if let Some(memory) = LAST_RECYCLED.replace(Some(message.memory)) {
+            self.keep(memory);
+        }
+    }
+
+    #[inline(never)]
+    fn take_spare(&self) -> Box<Memory> {
+        lock(&self.0).pop().unwrap_or_default()
+    }
+
+    #[inline(never)]
+    fn keep(&self, memory: Box<Memory>) {
         let mut kept = lock(&self.0);
         if kept.len() < SPARE_MESSAGES {
             kept.push(memory);

@@ -114,11 +114,12 @@ impl Pooled<IncomingMessage> {
         asker: Option<Arc<PeerNi>>,
     ) -> Pooled<OutgoingMessage> {
         let Memory { incoming, outgoing, .. } = self.memory();
-        std::mem::swap(&mut incoming.head, &mut outgoing.head);
+        let MessageHead { header: request, ni, peer_ni, counted } = &mut incoming.head;
+        (outgoing.head.ni, outgoing.head.peer_ni) = (ni.take(), peer_ni.take());
+        outgoing.head.counted = *counted;
         incoming.origin = None;
         let reply = incoming.operation.take();
         let payload_length = reply.as_ref().map_or(0, |operation| operation.event.mlength);
-        let request = outgoing.head.header;
         // Programs on one node use its other NIDs over the loopback, too.
         let next_hop = if incoming.from.is_loopback() { request.src_nid } else { incoming.from };
         outgoing.next_hop = ProcessId { nid: next_hop, pid: request.src_pid };
