@@ -132,12 +132,13 @@ impl DataPath {
         from: Nid,
         peer_ni: Option<&PeerNi>,
         provenance: &Provenance,
+        carried: CarriedOrigin,
     ) -> Provenance {
-        let Some(carried) = provenance.carried.filter(|carried| !carried.origin.is_refused()) else {
-            return *provenance;
-        };
         let source = header.src_nid;
-        if provenance.is_from_its_origin() || self.topology.may_come_through(source, from, self.env.now()) {
+        if carried.origin.is_refused()
+            || provenance.is_from_its_origin()
+            || self.topology.may_come_through(source, from, self.env.now())
+        {
             return *provenance;
         }
         self.message_counters.origin_refused();

@@ -80,6 +80,7 @@ impl DataPath {
 
     /// Whether the response to `message` would exceed the limits on pending responses: that of its peer, or, beyond the few that
     /// each peer may always have, that of the node.
+    #[inline]
     pub(crate) fn exceeds_response_limit(&self, message: &MessageHead) -> bool {
         let wants_response = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
         wants_response

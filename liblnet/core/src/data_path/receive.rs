@@ -66,7 +66,14 @@ impl Upcalls for DataPath {
             );
             return RxAction::Discard;
         };
-        let provenance = &self.with_refusals(header, from, peer_ni.as_deref(), provenance);
+        let with_refusals;
+        let provenance = match provenance.carried {
+            None => provenance,
+            Some(carried) => {
+                with_refusals = self.with_refusals(header, from, peer_ni.as_deref(), provenance, carried);
+                &with_refusals
+            }
+        };
         if inspection == Inspection::ForAnother {
             if provenance.reply_here {
                 return RxAction::Discard;
@@ -82,11 +89,13 @@ impl Upcalls for DataPath {
         if self.fail_rules.hits(header.src_nid) {
             return self.discard(message, "its source is set to fail");
         }
-        if self.came_asymmetrically(header.src_nid.net(), from) {
-            return self
-                .discard(message, "it came by a gateway that no route to the net of its source names");
+        if header.src_nid.net() != from.net() {
+            if self.came_asymmetrically(header.src_nid.net(), from) {
+                return self
+                    .discard(message, "it came by a gateway that no route to the net of its source names");
+            }
+            self.note_initiator(header);
         }
-        self.note_initiator(from, header);
         if self.exceeds_response_limit(&message) {
             self.env.log(
                 LogClass::RepliesUnread,
@@ -98,15 +107,14 @@ impl Upcalls for DataPath {
             self.forget_dropped(message);
             return RxAction::Discard;
         }
-        let believed = provenance.carried.filter(|carried| !carried.origin.is_refused());
-        let message = match believed {
-            None => message,
-            Some(CarriedOrigin { origin, .. }) => {
+        let message = match provenance.carried {
+            Some(CarriedOrigin { origin, .. }) if !origin.is_refused() => {
                 match self.unless_duplicate(origin, message, make_deferred) {
                     Ok(message) => message,
                     Err(action) => return action,
                 }
             }
+            _ => message,
         };
         if self.faults.act_on_arrival() {
             return self.deliver_unless_delayed(message, make_deferred);
@@ -312,11 +320,10 @@ impl DataPath {
         self.forget(message);
     }
 
-    /// Whether a message from the net `source` is to be dropped because it came by a node through which this node has no route to
-    /// that net (`drop_asym_route`, 3.7).
+    /// Whether a message from the net `source` is to be dropped because it came by a node on another net, through which this node has
+    /// no route to `source` (`drop_asym_route`, 3.7).
     fn came_asymmetrically(&self, source: NetId, from: Nid) -> bool {
-        source != from.net()
-            && !from.is_loopback()
+        !from.is_loopback()
             && self.env.settings().drop_asym_route
             && !self.topology.has_route_over(source, from)
     }

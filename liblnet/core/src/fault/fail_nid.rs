@@ -32,10 +32,13 @@ impl FailRules {
     }
 
     /// Whether a message to or from `nid` fails now; if so, counts it against the rule.
+    #[inline]
     pub(crate) fn hits(&self, nid: Nid) -> bool {
-        if !self.any.load(Ordering::Acquire) {
-            return false;
-        }
+        self.any.load(Ordering::Acquire) && self.applies_to(nid)
+    }
+
+    #[cold]
+    fn applies_to(&self, nid: Nid) -> bool {
         let rules = &mut *lock(&self.rules);
         let Some(at) = rules.iter().position(|rule| rule.nid.is_none_or(|its| its == nid)) else {
             return false;

@@ -39,6 +39,7 @@ macro_rules! handle {
                 Self(place.pack($kind))
             }
 
+            #[inline]
             pub(crate) fn place(self) -> Option<Place> {
                 Place::unpack(self.0, $kind)
             }
@@ -80,6 +81,7 @@ impl Place {
             | u64::from(self.slot.generation) << 32
     }
 
+    #[inline]
     fn unpack(cookie: u64, kind: u64) -> Option<Self> {
         (cookie & 3 == kind).then_some(Self {
             table: (cookie >> 2 & 0x3f) as u8,
@@ -192,6 +194,7 @@ impl<T: Clone> HandleTable<T> {
         shard.get(slot).cloned().ok_or(Errno::NoMemory)
     }
 
+    #[inline]
     pub(crate) fn get(&self, place: Option<Place>) -> Option<T> {
         let place = place?;
         lock(self.shards.get(usize::from(place.table))?).get(place.slot).cloned()

@@ -66,14 +66,17 @@ impl RecoveryState {
 
     /// Records that something has arrived: the intervals between pings start again (HE-52). Returns whether the next ping comes
     /// sooner.
+    #[inline]
     pub(crate) fn heard(&self, now: impl FnOnce() -> Time) -> bool {
-        self.is_concerned.load(Ordering::Relaxed) && {
-            let now = now();
-            self.change(|recovery| {
-                recovery.last_heard = now;
-                recovery.begin_anew(now)
-            })
-        }
+        self.is_concerned.load(Ordering::Relaxed) && self.begin_anew(now())
+    }
+
+    #[cold]
+    fn begin_anew(&self, now: Time) -> bool {
+        self.change(|recovery| {
+            recovery.last_heard = now;
+            recovery.begin_anew(now)
+        })
     }
 }
 
