@@ -1,12 +1,12 @@
 //! The synchronisation primitives of this crate: the standard ones, or loom's when its model checker runs.
 
 #[cfg(not(loom))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(not(loom))]
 pub(crate) use std::thread;
 
 #[cfg(loom)]
-pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, RwLock};
+pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(loom)]
 pub(crate) use loom::thread;
 
@@ -14,4 +14,14 @@ pub(crate) use loom::thread;
 /// that does not call out while the lock is held.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Locks `values` for reading, as [`lock`] does.
+pub(crate) fn read<T>(values: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    values.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Locks `values` for writing, as [`lock`] does.
+pub(crate) fn write<T>(values: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    values.write().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
