@@ -118,20 +118,21 @@ impl Pooled<IncomingMessage> {
         (outgoing.head.ni, outgoing.head.peer_ni) = (ni.take(), peer_ni.take());
         outgoing.head.counted = *counted;
         incoming.origin = None;
-        let reply = incoming.operation.take();
-        let payload_length = reply.as_ref().map_or(0, |operation| operation.event.mlength);
+        let payload_length = incoming.operation.as_ref().map_or(0, |operation| operation.event.mlength);
         // Programs on one node use its other NIDs over the loopback, too.
         let next_hop = if incoming.from.is_loopback() { request.src_nid } else { incoming.from };
         outgoing.next_hop = ProcessId { nid: next_hop, pid: request.src_pid };
-        outgoing.head.header = Header {
-            dest_nid: request.src_nid,
-            src_nid: request.dest_nid,
-            dest_pid: request.src_pid,
-            src_pid: pid,
-            payload_length,
-            body,
-        };
-        outgoing.role = Role::Response(Response { reply, asker, stays_on_path: incoming.reply_here });
+        let header = &mut outgoing.head.header;
+        (header.dest_nid, header.src_nid) = (request.src_nid, request.dest_nid);
+        (header.dest_pid, header.src_pid) = (request.src_pid, pid);
+        (header.payload_length, header.body) = (payload_length, body);
+        outgoing.role = Role::Response(Response { reply: None, asker, stays_on_path: incoming.reply_here });
+        // An ACK has no operation, which is large.
+        if incoming.operation.is_some()
+            && let Role::Response(response) = &mut outgoing.role
+        {
+            response.reply = incoming.operation.take();
+        }
         self.become_other()
     }
 }
