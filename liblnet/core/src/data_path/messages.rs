@@ -15,6 +15,7 @@ const MIN_PENDING_RESPONSES_PER_PEER: u32 = 16;
 
 impl DataPath {
     /// A message to or from `peer_ni`, or over the loopback.
+    #[inline(always)]
     pub(crate) fn new_message<M: Part>(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Pooled<M> {
         let mut message = self.spare_of(peer_ni).take(header);
         M::head_mut(&mut message).counted =
@@ -80,7 +81,7 @@ impl DataPath {
 
     /// Whether the response to `message` would exceed the limits on pending responses: that of its peer, or, beyond the few that
     /// each peer may always have, that of the node.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn exceeds_response_limit(&self, message: &MessageHead) -> bool {
         let wants_response = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
         wants_response

@@ -199,6 +199,7 @@ impl Upcalls for DataPath {
 
 impl DataPath {
     /// Handles a message for this node whose payload has been received or has failed.
+    #[inline]
     fn incoming_received(&self, mut message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
         match (message.origin, result) {
             (None, _) => {}
@@ -232,6 +233,7 @@ impl DataPath {
     }
 
     /// Counts a message whose payload has been received, or has finally failed, and records that its path works.
+    #[inline(always)]
     pub(crate) fn note_received(&self, message: &MessageHead, result: Result<(), Errno>) {
         self.count(message, if result.is_ok() { MessageOutcome::Received } else { MessageOutcome::Dropped });
         match (result, &message.ni, &message.peer_ni) {
@@ -266,6 +268,7 @@ impl DataPath {
     }
 
     /// Gives a PUT or GET the memory that was found for it.
+    #[inline(always)]
     pub(crate) fn arrival(
         &self,
         mut message: Pooled<IncomingMessage>,
@@ -400,6 +403,7 @@ impl DataPath {
     }
 
     /// The primary NID of the node that a message is from (OM-20).
+    #[inline(always)]
     pub(crate) fn primary_of(&self, message: &IncomingMessage) -> Nid {
         let source = message.header.src_nid;
         match &message.peer_ni {
@@ -521,6 +525,7 @@ impl DataPath {
     }
 
     /// Reports the end of the operation of a message, if it has one, which does not answer it.
+    #[inline(always)]
     fn end_operation(&self, message: &mut IncomingMessage, result: Result<(), Errno>) {
         if let Some(Operation { md, event, .. }) = &mut message.operation {
             self.complete(md, event, result);

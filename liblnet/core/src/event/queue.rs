@@ -93,7 +93,7 @@ impl EventQueue {
     /// Stores the event, calls the handler, and wakes readers, in this order. The event gets its [`Event::sequence`] here, if the
     /// queue has a ring. The caller delivers the events of one MD one at a time ([`super::DeliveryOrder`]), and without a lock that
     /// the handler may need.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(&self, event: &Event) {
         match (&self.handler, &self.forwarder) {
             (None, None) => self.store(event),
@@ -103,7 +103,7 @@ impl EventQueue {
     }
 
     /// Stores an event, and wakes readers.
-    #[inline]
+    #[inline(always)]
     fn store(&self, event: &Event) {
         let first_loss = {
             let ring = &mut *lock(&self.ring);
@@ -116,6 +116,7 @@ impl EventQueue {
         }
     }
 
+    #[inline(never)]
     fn handle(&self, event: &Event, handler: &EventHandler) {
         let sequence = if self.keeps { lock(&self.ring).push(event) } else { event.sequence };
         {

@@ -321,6 +321,7 @@ impl Md {
     /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns what is to be delivered.
     /// The response must have been requested: a peer that knows the handle from a PUT must not write into its memory,
     /// nor respond twice.
+    #[inline(always)]
     pub(crate) fn commit_response(&self, response: ResponseKind, length: u32) -> Option<CommittedResponse> {
         if self.attached.is_some() {
             return None;
@@ -491,7 +492,7 @@ impl Md {
     }
 
     /// Delivers `event` after those before it. Consumes the lock under which its position was decided.
-    #[inline]
+    #[inline(always)]
     fn deliver(&self, state: MutexGuard<'_, MdState>, event: &Event) {
         let Some(queue) = &self.queue else { return };
         if event.unlinked {
@@ -508,6 +509,7 @@ impl Md {
         }
     }
 
+    #[inline(never)]
     fn deliver_in_order(&self, queue: &EventQueue, mut state: MutexGuard<'_, MdState>, event: &Event) {
         let mut next = state.events.begin(*event);
         drop(state);

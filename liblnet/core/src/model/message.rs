@@ -324,6 +324,7 @@ thread_local! {
 
 impl MessagePool {
     /// A message with this header that refers to nothing yet.
+    #[inline(always)]
     pub(crate) fn take<M: Part>(&self, header: Header) -> Pooled<M> {
         let memory = LAST_RECYCLED.take().unwrap_or_else(|| self.take_spare());
         let mut message = Pooled { memory, message: PhantomData::<M> };
@@ -332,6 +333,7 @@ impl MessagePool {
     }
 
     /// Recycles a message: drops all that it refers to.
+    #[inline(always)]
     pub(crate) fn put<M: Part>(&self, mut message: Pooled<M>) {
         message.clear();
         if let Some(memory) = LAST_RECYCLED.replace(Some(message.memory)) {

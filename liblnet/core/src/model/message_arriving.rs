@@ -107,6 +107,7 @@ impl IncomingMessage {
 impl Pooled<IncomingMessage> {
     /// Turns a request that has arrived into its response: from the NID it came to, to the NID it came from, on the path it
     /// came by (wire-tcp 5.7). The REPLY to a GET takes over the operation. `asker` counts the response as pending.
+    #[inline(always)]
     pub(crate) fn into_response(
         mut self,
         body: Body,
@@ -225,6 +226,7 @@ impl Part for IncomingMessage {
         &mut self.head
     }
 
+    #[inline]
     fn clear(&mut self) {
         let Self { head, from: _, origin, reply_here, operation, request_begun } = self;
         head.clear();
@@ -248,6 +250,7 @@ impl Part for TransitMessage {
         &mut self.head
     }
 
+    #[inline]
     fn clear(&mut self) {
         let Self { head, from: _, previous_hop, origin, buffer, waiting_since } = self;
         head.clear();

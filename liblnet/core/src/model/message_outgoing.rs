@@ -219,6 +219,7 @@ impl Part for OutgoingMessage {
         &mut self.head
     }
 
+    #[inline]
     fn clear(&mut self) {
         let Self {
             head,

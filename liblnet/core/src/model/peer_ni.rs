@@ -179,6 +179,7 @@ impl PeerNi {
     }
 
     /// The primary NID of its peer.
+    #[inline]
     pub fn primary(&self) -> Nid {
         self.peer.primary()
     }
