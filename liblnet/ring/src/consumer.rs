@@ -2,7 +2,7 @@
 
 use super::{
     CONSUMER_SLEEPS, Closed, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, SECOND_SLEEPS,
-    TAIL, Wake, Words, words_of,
+    TAIL, Wake, Words, first_word, words_of,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,25 +57,42 @@ impl<W: Words> Consumer<W> {
     }
 
     /// The same with a body of words.
-    #[inline]
     pub fn pop_words(&mut self, body: &mut Vec<u64>) -> Result<Option<u32>, Corrupt> {
         body.clear();
-        let Some(Record { kind, words: [begin, end], .. }) = self.next_record()? else { return Ok(None) };
-        body.extend(begin.iter().map(|word| word.load(Ordering::Relaxed)));
-        // Nearly every record is in one piece.
-        if !end.is_empty() {
-            body.extend(end.iter().map(|word| word.load(Ordering::Relaxed)));
-        }
+        let Some(Record { kind, words, .. }) = self.next_record()? else { return Ok(None) };
+        body.extend(words.into_iter().flatten().map(|word| word.load(Ordering::Relaxed)));
         Ok(Some(kind))
     }
 
-    #[inline]
-    fn next_record(&mut self) -> Result<Option<Record<'_>>, Corrupt> {
+    /// Takes the next record if [`Consumer::has_record`] has seen it, and it has this kind and a body of `N` words in one piece of the memory:
+    /// nearly every record is in one piece. Gives the words in order; each is loaded when it is taken, once. `None`: nothing was done, and
+    /// [`Consumer::pop_words`] finds out what there is.
+    #[inline(always)]
+    pub fn pop_array<const N: usize>(&mut self, kind: u32) -> Option<impl Iterator<Item = u64>> {
+        let (begin, len) = (self.memory.place_of(self.next), N * size_of::<u64>());
+        let [first, words @ ..] = self.memory.words.get(begin..begin + 1 + N)? else { return None };
+        let words = words.first_chunk::<N>()?;
+        let is_it =
+            self.head - self.next >= words_of(len) && first.load(Ordering::Relaxed) == first_word(kind, len);
+        if !is_it {
+            return None;
+        }
+        self.next += words_of(len);
+        Some(words.iter().map(|word| word.load(Ordering::Relaxed)))
+    }
+
+    /// Whether there is a record that was published, and has not been taken.
+    #[inline(always)]
+    pub fn has_record(&mut self) -> Result<bool, Corrupt> {
         if self.next == self.head {
             self.look_at_head()?;
-            if self.next == self.head {
-                return Ok(None);
-            }
+        }
+        Ok(self.next != self.head)
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record<'_>>, Corrupt> {
+        if !self.has_record()? {
+            return Ok(None);
         }
         let first = self.memory.record(self.next).load(Ordering::Relaxed);
         // The two halves.
@@ -132,6 +149,7 @@ impl<W: Words> Consumer<W> {
         self.memory.end_sleep(CONSUMER_SLEEPS);
     }
 
+    #[inline]
     fn look_at_head(&mut self) -> Result<(), Corrupt> {
         let claimed = self.memory.load_acquire(HEAD);
         let most = self.released + self.memory.capacity;

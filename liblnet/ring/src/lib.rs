@@ -155,7 +155,6 @@ impl<W: Words> Memory<W> {
 
     /// The words of the stream of records from one number up to another, which is no further than the capacity: what is before the end of
     /// the memory, and what goes on at its beginning.
-    #[inline]
     fn records(&self, from: u64, to: u64) -> [&[AtomicU64]; 2] {
         let all = &self.words[PREFIX..];
         let (begin, len) = (self.place_of(from) - PREFIX, (to - from) as usize);
@@ -211,6 +210,11 @@ impl<W: Words> Memory<W> {
             _ => Wake::NotNeeded,
         }
     }
+}
+
+/// The first word of a record with a body of `len` bytes, at most [`MAX_BODY`].
+const fn first_word(kind: u32, len: usize) -> u64 {
+    (kind as u64) << 32 | len as u64
 }
 
 /// The words of a record with a body of this length in bytes, its first one included.

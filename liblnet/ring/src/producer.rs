@@ -2,7 +2,7 @@
 
 use super::{
     CLOSED, CONSUMER_SLEEPS, Corrupt, FIRST_SLEEPS, HEAD, MAX_BODY, Memory, PRODUCER_WAITS, TAIL, Wake,
-    Words, words_of,
+    Words, first_word, words_of,
 };
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,11 +35,6 @@ pub enum PushError {
     Corrupt(#[from] Corrupt),
 }
 
-/// The first word of a record with a body of `len` bytes, at most [`MAX_BODY`].
-const fn first_word(kind: u32, len: usize) -> u64 {
-    (kind as u64) << 32 | len as u64
-}
-
 impl<W: Words> Producer<W> {
     /// The writing side of new memory.
     pub fn new(words: W) -> Result<Self, Corrupt> {
@@ -69,22 +64,32 @@ impl<W: Words> Producer<W> {
     }
 
     /// The same with a body of words.
-    #[inline]
     pub fn push_words(&mut self, kind: u32, body: &[u64]) -> Result<(), PushError> {
         let first = first_word(kind, size_of_val(body));
-        match self.begin_record(size_of_val(body))? {
-            // Nearly every record is in one piece.
-            [[place, places @ ..], []] => {
-                place.store(first, Ordering::Relaxed);
-                places.iter().zip(body).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
-            }
-            [begin, end] => {
-                let record = [&first].into_iter().chain(body);
-                let places = begin.iter().chain(end);
-                places.zip(record).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
-            }
-        }
+        let [begin, end] = self.begin_record(size_of_val(body))?;
+        let record = [&first].into_iter().chain(body);
+        begin.iter().chain(end).zip(record).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
         Ok(())
+    }
+
+    /// Does the same with a body whose number of words is known when this is compiled, if the record is in one piece of the memory and has
+    /// room as far as that is known: nearly every record is so. Returns whether; if not, nothing was done, and [`Producer::push_words`] finds
+    /// out what there is.
+    #[inline(always)]
+    pub fn push_array<const N: usize>(&mut self, kind: u32, body: [u64; N]) -> bool {
+        let needed = words_of(size_of_val(&body));
+        let begin = self.memory.place_of(self.next);
+        if self.room() >= needed
+            && let Some([place, places @ ..]) = self.memory.words.get(begin..begin + 1 + N)
+            && let Some(places) = places.first_chunk::<N>()
+        {
+            place.store(first_word(kind, size_of_val(&body)), Ordering::Relaxed);
+            // Without a loop: the number is known.
+            std::array::from_fn::<(), N, _>(|at| places[at].store(body[at], Ordering::Relaxed));
+            self.next += needed;
+            return true;
+        }
+        false
     }
 
     /// Takes the room for a record with a body of `len` bytes; returns the places of its words, the first one included.
@@ -106,6 +111,7 @@ impl<W: Words> Producer<W> {
     }
 
     /// Shows the consumer all records that were pushed.
+    #[inline(always)]
     pub fn publish(&mut self) -> Wake {
         if self.published == self.next {
             return Wake::NotNeeded;

@@ -53,6 +53,10 @@ fn sides() -> (Producer<Ring>, Consumer<Ring>, Arc<[Signal; 2]>) {
 fn push_all(mut producer: Producer<Ring>, signals: &[Signal; 2], records: u32) {
     for number in 1..=records {
         let body = u64::from(number).to_ne_bytes();
+        if number % 2 == 0 && producer.push_array(number, [u64::from(number)]) {
+            signals[0].set(producer.publish());
+            continue;
+        }
         // A record fills the ring.
         while producer.push(number, &body).is_err() {
             if producer.begin_wait(body.len()).unwrap() {
@@ -69,6 +73,12 @@ fn pop_all(mut consumer: Consumer<Ring>, signals: &[Signal; 2], records: u32) {
     let mut body = Vec::new();
     for number in 1..=records {
         let kind = loop {
+            if consumer.has_record().unwrap()
+                && let Some(words) = consumer.pop_array::<1>(1)
+            {
+                body = words.flat_map(u64::to_ne_bytes).collect();
+                break 1;
+            }
             if let Some(kind) = consumer.pop(&mut body).unwrap() {
                 break kind;
             }

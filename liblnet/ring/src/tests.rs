@@ -95,6 +95,43 @@ proptest! {
         }
     }
 
+    /// Against a queue: records of a known length are records as all others, whichever way they are written and read.
+    #[test]
+    fn arrays_are_records_of_words(
+        records in prop::collection::vec((0..3_u32, 0..8_usize, any::<[bool; 3]>()), 1..2000),
+    ) {
+        const WORDS: usize = 5;
+        let (_, mut producer, mut consumer) = ring(CAPACITY);
+        let mut queue = VecDeque::new();
+        let mut body = Vec::new();
+        for (number, (kind, len, [as_array, pops, pops_array])) in records.into_iter().enumerate() {
+            let words: Vec<u64> = (0..len as u64).map(|word| word + number as u64).collect();
+            let array = <[u64; WORDS]>::try_from(&words[..]).ok().filter(|_| as_array);
+            if !array.is_some_and(|array| producer.push_array(kind, array)) {
+                prop_assert_eq!(producer.push_words(kind, &words), Ok(()));
+            }
+            _ = producer.publish();
+            queue.push_back((kind, words));
+            while pops && consumer.has_record() == Ok(true) {
+                let expected = queue.pop_front().unwrap();
+                prop_assert!(consumer.pop_array::<WORDS>(expected.0 + 1).is_none(), "another kind");
+                prop_assert!(consumer.pop_array::<{ WORDS + 8 }>(expected.0).is_none(), "another length");
+                let array = if pops_array { consumer.pop_array::<WORDS>(expected.0) } else { None };
+                let got = match array.map(Iterator::collect::<Vec<u64>>) {
+                    Some(words) => (expected.0, words),
+                    None => (consumer.pop_words(&mut body).unwrap().unwrap(), body.clone()),
+                };
+                prop_assert_eq!(got, expected);
+                _ = consumer.release();
+            }
+            // Full.
+            if queue.len() > 400 {
+                break;
+            }
+        }
+        prop_assert_eq!(consumer.has_record(), Ok(!queue.is_empty()));
+    }
+
     /// Whatever is in the memory, a side ends with an error or with nothing more, and reads no more than the ring has.
     #[test]
     fn hostile_memory_costs_an_error_at_most(
@@ -110,8 +147,18 @@ proptest! {
         }
         let mut body = Vec::new();
         let mut read = 0;
-        while let Ok(Some(_)) = consumer.pop(&mut body) {
-            read += words_of(body.len());
+        loop {
+            let array = match consumer.has_record() {
+                Ok(true) => consumer.pop_array::<1>(0).map(Iterator::count),
+                _ => None,
+            };
+            match array {
+                Some(words) => read += 1 + words as u64,
+                None => match consumer.pop(&mut body) {
+                    Ok(Some(_)) => read += words_of(body.len()),
+                    _ => break,
+                },
+            }
             prop_assert!(read <= CAPACITY as u64);
             _ = consumer.release();
             // As the release moves the end of what may be published on, the head has to stay.
