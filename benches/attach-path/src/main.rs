@@ -222,7 +222,7 @@ impl AnyNode for AttachedNode {
     }
 
     fn wait(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
-        Ok(self.eq_poll(&[eq], None)?.map(|(_, polled)| polled))
+        self.eq_wait(eq, None)
     }
 
     fn add_memory(&self, memory: &Arc<SharedMemory>) -> Result<(), Errno> {

@@ -73,9 +73,9 @@ pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) 
 pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
     entry("LNetEQWait", || {
         let event = not_null(event)?;
-        match backend::with_waiting(|node| node.eq_poll(&[eq.into()], None))? {
+        match backend::with_waiting(|node| node.eq_wait(eq.into(), None))? {
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
-            Some((_, polled)) => Ok(unsafe { polled_to_c(&polled, event) }),
+            Some(polled) => Ok(unsafe { polled_to_c(&polled, event) }),
             None => Ok(0),
         }
     })

@@ -33,6 +33,7 @@ pub(crate) trait ProgramNode: Send + Sync {
     fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno>;
     fn eq_free(&self, eq: EqHandle) -> Result<(), Errno>;
     fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno>;
+    fn eq_wait(&self, eq: EqHandle, timeout: Option<Duration>) -> Result<Option<Polled>, Errno>;
     fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Option<(usize, Polled)>, Errno>;
     fn put(
         &self,
@@ -110,6 +111,10 @@ impl ProgramNode for Node {
 
     fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
         self.core().data_path().eq_get(eq)
+    }
+
+    fn eq_wait(&self, eq: EqHandle, timeout: Option<Duration>) -> Result<Option<Polled>, Errno> {
+        Ok(self.eq_poll(&[eq], timeout)?.map(|(_, polled)| polled))
     }
 
     fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Option<(usize, Polled)>, Errno> {
@@ -247,6 +252,10 @@ impl ProgramNode for Attached {
 
     fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
         self.node.eq_get(eq)
+    }
+
+    fn eq_wait(&self, eq: EqHandle, timeout: Option<Duration>) -> Result<Option<Polled>, Errno> {
+        self.node.eq_wait(eq, timeout)
     }
 
     fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Option<(usize, Polled)>, Errno> {

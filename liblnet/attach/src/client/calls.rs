@@ -21,9 +21,6 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// The time that the node has to end what the program has on it.
 const LEAVE_TIMEOUT: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-/// The low bits of the cookies of queues, and the distance of two: as in a node of this process.
-const QUEUE: u64 = 3;
-const NEXT_COOKIE: u64 = 4;
 
 impl AttachedNode {
     /// The name of the node.
@@ -104,9 +101,7 @@ impl AttachedNode {
     /// `LNetEQAlloc`.
     pub fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
         let queue = Arc::new(EventQueue::new(count, handler)?);
-        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
-        let handle = EqHandle::from_cookie(number * NEXT_COOKIE + QUEUE);
-        lock(&self.queues).insert(handle, queue);
+        let handle = lock(&self.queues).insert(queue)?;
         // The end of the attachment ends the queues that are there by then.
         if self.has_ended.load(Ordering::SeqCst) {
             self.end_queues();
@@ -118,13 +113,13 @@ impl AttachedNode {
     /// `LNetEQFree`.
     pub fn eq_free(&self, eq: EqHandle) -> Result<(), Errno> {
         self.queue(eq)?.wait_unused()?;
-        let queue = lock(&self.queues).remove(&eq).ok_or(Errno::NotFound)?;
+        let queue = lock(&self.queues).remove(eq)?;
         queue.end(Errno::NotFound);
         Ok(())
     }
 
     pub(super) fn queue(&self, eq: EqHandle) -> Result<Arc<EventQueue>, Errno> {
-        lock(&self.queues).get(&eq).map(Arc::clone).ok_or(Errno::NotFound)
+        lock(&self.queues).find(eq).map(Arc::clone)
     }
 
     /// `LNetPut`. Does not wait for the node if there is no reason for the PUT to fail at once; its events come later.

@@ -150,7 +150,7 @@ impl AttachedNode {
     }
 
     pub(super) fn end_queues(&self) {
-        lock(&self.queues).values().for_each(|queue| queue.end(Errno::NetworkDown));
+        lock(&self.queues).all().for_each(|queue| queue.end(Errno::NetworkDown));
     }
 
     /// Waits for an event on any of `eqs`: `LNetEQPoll`, as a node of this process does it.
@@ -159,17 +159,29 @@ impl AttachedNode {
         eqs: &[EqHandle],
         timeout: Option<Duration>,
     ) -> Result<Option<(usize, Polled)>, Errno> {
-        if in_handler() && timeout != Some(Duration::ZERO) {
-            return Err(Errno::Busy);
+        if let [eq] = eqs {
+            return Ok(self.eq_wait(*eq, timeout)?.map(|polled| (0, polled)));
         }
+        check_wait(timeout)?;
         match eqs {
             [] => Err(Errno::NotFound),
-            // Without a list on the heap.
-            [eq] => self.wait_for_event(&[self.queue(*eq)?], timeout),
             _ => {
                 let queues = eqs.iter().map(|eq| self.queue(*eq)).collect::<Result<Vec<_>, _>>()?;
                 self.wait_for_event(&queues, timeout)
             }
+        }
+    }
+
+    /// Does the same for one queue: `LNetEQWait`.
+    pub fn eq_wait(&self, eq: EqHandle, timeout: Option<Duration>) -> Result<Option<Polled>, Errno> {
+        check_wait(timeout)?;
+        match self.eq_get(eq) {
+            // Without a list on the heap. While there are events nothing is to be read.
+            Ok(None) => {
+                let found = self.wait_for_event(&[self.queue(eq)?], timeout)?;
+                Ok(found.map(|(_, polled)| polled))
+            }
+            found => found,
         }
     }
 
@@ -178,12 +190,6 @@ impl AttachedNode {
         queues: &[Arc<EventQueue>],
         timeout: Option<Duration>,
     ) -> Result<Option<(usize, Polled)>, Errno> {
-        // Nothing is to be read while there are events.
-        if let [queue] = queues
-            && let Some(polled) = queue.get()?
-        {
-            return Ok(Some((0, polled)));
-        }
         let has_read = Cell::new(false);
         let progress = |timeout| {
             has_read.set(true);
@@ -239,12 +245,20 @@ impl AttachedNode {
     }
 
     /// Removes an event of a queue: `LNetEQGet`.
+    #[inline]
     pub fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
-        self.queue(eq)?.get()
+        // Here nothing waits, and neither does who has the lock of the queue.
+        lock(&self.queues).find(eq)?.get()
     }
 
     /// Waits until handlers have returned, unless the calling thread is in one.
     pub(super) fn wait_for_handlers(&self) {
         self.tasks.deliverers.wait_for_others(std::thread::current().id());
     }
+}
+
+/// [`Errno::Busy`] in an event handler, unless nothing waits: the awaited event might have to wait for the handler.
+#[inline(always)]
+fn check_wait(timeout: Option<Duration>) -> Result<(), Errno> {
+    if in_handler() && timeout != Some(Duration::ZERO) { Err(Errno::Busy) } else { Ok(()) }
 }

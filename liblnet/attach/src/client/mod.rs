@@ -4,6 +4,7 @@
 //! - `descriptor` is an MD with what the program keeps of it; its events are delivered by `events`.
 //! - `handled` has the ACKs that wait for a handler.
 //! - `memory` is what the node can access of the program's memory, and what is copied to and from.
+//! - `queues` has the event queues by their handles.
 //! - `budget` counts the operations that an MD may still begin.
 //! - `calls` has the functions of the C API.
 //!
@@ -17,6 +18,7 @@ mod events;
 mod handled;
 mod link;
 mod memory;
+mod queues;
 mod start;
 
 pub use start::{AttachError, ClientConfig};
@@ -27,12 +29,12 @@ use link::{Call, Sender};
 use lnd_common::driver_threads::Threads;
 use lnd_common::event_wait::Spin;
 use lnd_common::outputs::OutputQueue;
-use lnet_core::event::EventQueue;
-use lnet_core::{EqHandle, Event, MdHandle};
+use lnet_core::{Event, MdHandle};
 use lnet_os::shared_memory::SharedMemory;
 use lnet_ring::Consumer;
 use lnet_wire::{Nid, Pid};
 use memory::{Fetch, Lease, Memory};
+use queues::Queues;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -58,7 +60,7 @@ pub struct AttachedNode {
     reader_waits_for: OwnedFd,
     calls: Mutex<HashMap<u64, Arc<Call>>>,
     mds: Mutex<HashMap<MdHandle, Arc<ProgramMd>>>,
-    queues: Mutex<HashMap<EqHandle, Arc<EventQueue>>>,
+    queues: Mutex<Queues>,
     memory: Arc<Mutex<Memory>>,
     /// Data that the node has of the program for REPLYs, by the number of the request for them.
     lent: Mutex<HashMap<u64, Lease>>,
