@@ -3,7 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lnet_attach::record::{Message, Operation, Report};
+use lnet_attach::record::{
+    EVENT, EVENT_WORDS, Message, Operation, PUT, PUT_WORDS, PlainPut, Report, decode_event, encode_event,
+    untold_event,
+};
 use lnet_ring::{Consumer, Producer, PushError, size_in_words};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -33,7 +36,24 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let (mut body, mut again) = (Vec::new(), Vec::new());
     let mut read = 0;
-    while let Ok(Some(kind)) = consumer.pop_words(&mut body) {
+    while consumer.has_record() == Ok(true) {
+        if let Some(words) = consumer.pop_array::<EVENT_WORDS>(EVENT) {
+            let (words, mut event): (Vec<u64>, _) = (words.collect(), untold_event());
+            read += words.len();
+            if let Ok(number) = decode_event(words.iter().copied(), &mut event) {
+                assert_eq!(encode_event(number, &event).map(Vec::from), Some(words));
+            }
+            continue;
+        }
+        if let Some(words) = consumer.pop_array::<PUT_WORDS>(PUT) {
+            let words: Vec<u64> = words.collect();
+            read += words.len();
+            if let Some((number, put)) = words[..].try_into().ok().and_then(PlainPut::decode) {
+                assert_eq!(put.encode(number).map(Vec::from), Some(words));
+            }
+            continue;
+        }
+        let Ok(Some(kind)) = consumer.pop_words(&mut body) else { break };
         read += body.len();
         assert!(read <= CAPACITY);
         if let Ok((number, operation)) = Operation::decode(kind, &body) {

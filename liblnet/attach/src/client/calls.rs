@@ -2,7 +2,7 @@
 
 use super::AttachedNode;
 use super::descriptor::{NewMd, ProgramMd};
-use crate::record::{Answer, ClaimedBits, Descriptor, MatchEntry, Operation};
+use crate::record::{Answer, ClaimedBits, Descriptor, MatchEntry, Operation, PlainPut};
 use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::lock;
 use lnet_core::event::{EventHandler, EventQueue, in_handler};
@@ -131,11 +131,27 @@ impl AttachedNode {
         target: Target,
         hdr_data: u64,
     ) -> Result<(), Errno> {
+        let put = PlainPut { md, ack, target, hdr_data };
+        match from {
+            None => self.put_again(&put).unwrap_or_else(|| self.put_anew(None, &put)),
+            Some(_) => self.put_anew(from, &put),
+        }
+    }
+
+    /// Sends any PUT, and remembers it for [`AttachedNode::put_again`].
+    #[inline(never)]
+    fn put_anew(&self, from: Option<Nid>, put: &PlainPut) -> Result<(), Errno> {
+        let PlainPut { md, ack, target, hdr_data } = *put;
         let its = self.md(md)?;
         its.copy_out();
+        let failures = self.failures.load(Ordering::SeqCst);
         let may_be_posted = self.leads_on(from, target, its.len());
         let operation = Operation::Put { from, md, ack, target, hdr_data };
-        self.request(&its, ack, may_be_posted, &operation)
+        self.request(&its, ack, may_be_posted, &operation)?;
+        if from.is_none() && may_be_posted && !its.is_copied() {
+            self.note_put(put, &its, failures);
+        }
+        Ok(())
     }
 
     /// `LNetGet`, as [`AttachedNode::put`].

@@ -43,8 +43,18 @@ struct Events {
     handling: Handling,
 }
 
+impl Events {
+    /// Adds an event that is not delivered at once. Returns whether the caller delivers one now, which is then in place of it.
+    fn add(&mut self, event: &mut Event) -> bool {
+        self.handling.note_event();
+        let next = self.order.begin(*event);
+        next.inspect(|next| *event = *next).is_some()
+    }
+}
+
 impl ProgramMd {
     /// Whether the node cannot refuse a PUT or GET of this MD; then it counts as begun.
+    #[inline(always)]
     pub(super) fn begin_posted(&self, responds: bool) -> bool {
         let events = &mut *lock(&self.events);
         let may = !self.is_target && !events.has_last && events.budget.is_enough();
@@ -74,6 +84,16 @@ impl ProgramMd {
         lock(&self.events).handling.next()
     }
 
+    /// Whether the node has other memory than the program.
+    pub(super) const fn is_copied(&self) -> bool {
+        self.copied.is_some()
+    }
+
+    /// Whether the last event has been taken for its delivery.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst)
+    }
+
     /// The number of bytes.
     pub(super) const fn len(&self) -> u32 {
         self.memory.len()
@@ -82,6 +102,28 @@ impl ProgramMd {
     /// Whether the events go to a handler of the program, which may take any time.
     pub(super) fn has_handler(&self) -> bool {
         self.queue.as_ref().is_some_and(|queue| queue.has_handler())
+    }
+
+    /// Delivers an event at once, unless it is the last one or there is a handler, or the program has not got the handle yet. Returns whether; if
+    /// not, nothing was done.
+    #[inline(always)]
+    pub(super) fn deliver_at_once(&self, event: &mut Event) -> bool {
+        let events = &mut *lock(&self.events);
+        if event.unlinked || events.has_last || events.order.is_delivering() || self.has_handler() {
+            return false;
+        }
+        stop_point::reach("program: event taken");
+        events.budget.note_event(event);
+        if self.is_copied() {
+            self.copy_in(event);
+        }
+        // No code of the program is called, and none that takes this lock.
+        if let Some(queue) = &self.queue {
+            let threshold = event.md.threshold;
+            event.md = MdSpec { threshold, ..self.spec };
+            queue.deliver(event);
+        }
+        true
     }
 
     /// Copies the program's bytes to the memory that the node has, before a PUT.
@@ -160,14 +202,15 @@ impl AttachedNode {
     pub(super) fn refused(&self, handle: MdHandle, errno: Errno) {
         self.unsent.fetch_sub(1, Ordering::SeqCst);
         let Ok(md) = self.md(handle) else { return };
-        let event = Event {
+        let mut event = Event {
             kind: EventKind::Send,
             status: Err(errno),
             unlinked: false,
             ..Event::unlink(handle, md.spec)
         };
-        let task = self.happened(&md, event).map(|first| PendingTask(Task::Deliver(md, first)));
-        self.tasks.extend(task);
+        if self.happened(&md, &mut event) {
+            self.tasks.extend([PendingTask(Task::Deliver(md, event))]);
+        }
     }
 
     /// The MD with this handle: [`Errno::NotFound`] if the program has none, or if it has had its last event; [`Errno::NetworkDown`] if the
@@ -177,35 +220,33 @@ impl AttachedNode {
         let missing =
             || if self.has_ended.load(Ordering::SeqCst) { Errno::NetworkDown } else { Errno::NotFound };
         let md = lock(&self.mds).get(&handle).map(Arc::clone);
-        md.filter(|md| !md.has_ended.load(Ordering::SeqCst)).ok_or_else(missing)
+        md.filter(|md| !md.has_ended()).ok_or_else(missing)
     }
 
-    /// Adds an event to those of the MD. Delivers it at once if no handler of the program is called, else returns it unless a thread
-    /// delivers it.
-    pub(super) fn happened(&self, md: &ProgramMd, event: Event) -> Option<Event> {
+    /// Adds an event to those of the MD. Delivers it at once if no handler of the program is called. Otherwise returns whether the caller has to
+    /// deliver one, which is then in place of the event.
+    pub(super) fn happened(&self, md: &ProgramMd, event: &mut Event) -> bool {
         let events = &mut *lock(&md.events);
         // The node may end after the last event, and before it is delivered.
         if events.has_last {
-            return None;
+            return false;
         }
         events.has_last = event.unlinked;
-        events.budget.note_event(&event);
-        events.handling.note_event();
+        events.budget.note_event(event);
         // Without a handler only the first events are in delivery: they wait until the program has the handle.
         if md.has_handler() || events.order.is_delivering() {
-            return events.order.begin(event);
+            return events.add(event);
         }
         // No code of the program is called, and none that takes this lock.
         self.deliver_one(md, event);
-        events.handling.note_delivery();
-        None
+        false
     }
 
     /// Delivers an event that [`AttachedNode::happened`] has returned, and those of the MD that come meanwhile.
     pub(super) fn deliver(&self, md: &ProgramMd, first: Event) {
         let mut next = Some(first);
-        while let Some(event) = next {
-            self.deliver_one(md, event);
+        while let Some(mut event) = next {
+            self.deliver_one(md, &mut event);
             lock(&md.events).handling.note_delivery();
             while let Some(request) = md.next_ack() {
                 self.note_handled(request);
@@ -244,9 +285,9 @@ impl AttachedNode {
         next
     }
 
-    fn deliver_one(&self, md: &ProgramMd, mut event: Event) {
+    fn deliver_one(&self, md: &ProgramMd, event: &mut Event) {
         stop_point::reach("program: event taken");
-        md.copy_in(&event);
+        md.copy_in(event);
         let is_last = event.unlinked;
         if is_last {
             md.has_ended.store(true, Ordering::SeqCst);
@@ -256,7 +297,7 @@ impl AttachedNode {
                 queue.md_ending();
             }
             event.md = MdSpec { threshold: event.md.threshold, ..md.spec };
-            queue.deliver(&event);
+            queue.deliver(event);
             if is_last {
                 queue.md_ended();
             }

@@ -127,7 +127,8 @@ impl AttachedNode {
         self.end_calls();
         if !self.is_ending.load(Ordering::SeqCst) {
             for md in self.take_mds() {
-                let lost = Self::lost(&md).and_then(|event| self.happened(&md, event));
+                let lost =
+                    Self::lost(&md).and_then(|mut event| self.happened(&md, &mut event).then_some(event));
                 self.tasks.extend(lost.map(|first| PendingTask(Task::Deliver(md, first))));
             }
         }

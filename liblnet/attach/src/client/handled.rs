@@ -7,7 +7,8 @@ use lnet_core::MdHandle;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The events of one MD that have come and have been delivered, and the ACKs that wait for them.
+/// The events of one MD that have come and have been delivered, without those that are delivered as they come, and the ACKs that wait for
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct Handling {
     come: u64,

@@ -4,19 +4,22 @@ use super::descriptor::ProgramMd;
 use super::memory::Fetch;
 use super::{AttachedNode, Latest, PendingTask, Reports, Task};
 use crate::hello::{self, ToNode};
-use crate::record::{Answer, Message, Operation, Report, decode_event, is_event};
+use crate::record::{
+    Answer, EVENT, EVENT_WORDS, Malformed, Message, Operation, PUT, PUT_WORDS, PlainPut, Report, decode_event,
+};
 use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::{lock, try_lock};
-use lnet_core::{Errno, Event, EventKind};
+use lnet_core::{Errno, Event, EventKind, MdHandle};
 use lnet_os::descriptor::wake;
 use lnet_os::shared_memory::SharedMemory;
 use lnet_os::stop_point;
-use lnet_ring::{Producer, PushError, Wake};
+use lnet_ring::{Corrupt, Producer, PushError, Wake};
+use lnet_wire::{Nid, Pid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
 /// The number of looks at the reports before a thread that waits for a result sleeps, and of those after which it lets others run.
 const MAX_LOOKS: u32 = 512;
@@ -35,6 +38,21 @@ pub(super) struct Sender {
     body: Vec<u64>,
     /// Wakes a thread that waits for room.
     room: OwnedFd,
+    pub(super) latest: Option<LatestPut>,
+}
+
+/// The last PUT for which there was no reason to fail at once.
+#[derive(Debug)]
+pub(super) struct LatestPut {
+    pub(super) md: MdHandle,
+    /// The same. What it keeps is not kept for longer.
+    pub(super) its: Weak<ProgramMd>,
+    /// The eight-byte form of the target's NID.
+    pub(super) nid: u64,
+    /// The program's own PID, if the NID is that of the loopback: to itself the program sends in another way.
+    pub(super) own: Option<Pid>,
+    /// The number of failures before it was known that messages leave for the NID.
+    pub(super) failures: u64,
 }
 
 /// An operation whose result a thread waits for.
@@ -88,7 +106,7 @@ impl Call {
 
 impl Sender {
     pub(super) const fn new(producer: Producer<SharedMemory>, room: OwnedFd) -> Self {
-        Self { producer, body: Vec::new(), room }
+        Self { producer, body: Vec::new(), room, latest: None }
     }
 }
 
@@ -151,7 +169,11 @@ impl AttachedNode {
 
     /// Puts an operation into the ring; waits while that is full.
     pub(super) fn send(&self, number: u64, operation: &Operation) -> Result<(), Errno> {
-        let Sender { producer, body, room } = &mut *lock(&self.sender);
+        self.send_anywhere(&mut lock(&self.sender), number, operation)
+    }
+
+    fn send_anywhere(&self, sender: &mut Sender, number: u64, operation: &Operation) -> Result<(), Errno> {
+        let Sender { producer, body, room, .. } = sender;
         let kind = operation.encode(number, body);
         loop {
             match producer.push_words(kind, body) {
@@ -170,12 +192,32 @@ impl AttachedNode {
                 Err(PushError::Corrupt(_)) => return Err(Errno::NetworkDown),
             }
         }
+        self.publish(producer);
+        Ok(())
+    }
+
+    /// Puts a PUT that nobody waits for into the ring; waits while that is full.
+    #[inline(always)]
+    pub(super) fn send_put(
+        &self,
+        sender: &mut Sender,
+        body: [u64; PUT_WORDS],
+        put: &PlainPut,
+    ) -> Result<(), Errno> {
+        if sender.producer.push_array(PUT, body) {
+            self.publish(&mut sender.producer);
+            return Ok(());
+        }
+        self.send_anywhere(sender, 0, &Operation::from(*put))
+    }
+
+    #[inline(always)]
+    fn publish(&self, producer: &mut Producer<SharedMemory>) {
         stop_point::reach("program: operation written");
         if producer.publish() == Wake::Needed {
             wake(&self.wake_node);
         }
         stop_point::reach("program: operation sent");
-        Ok(())
     }
 
     /// Waits for the result of an operation: reads the reports for a while, unless another thread does, and then sleeps.
@@ -276,33 +318,51 @@ impl AttachedNode {
 
     /// Takes all reports that there are. Returns whether there was one.
     pub(super) fn read(&self, reports: &mut Reports) -> bool {
-        let Reports { consumer, body, latest, .. } = reports;
         let mut worked = false;
         loop {
-            let kind = match consumer.pop_words(body) {
-                Ok(Some(kind)) => kind,
-                Ok(None) => break,
+            match reports.consumer.has_record() {
+                Ok(true) => worked = true,
+                Ok(false) => break,
                 Err(_) => {
                     self.fail();
                     break;
                 }
-            };
-            worked = true;
+            }
             stop_point::reach("program: report read");
-            let taken = if is_event(kind) {
-                decode_event(body).map(|(number, event)| self.take_event(number, event, latest))
-            } else {
-                Report::decode(kind, body).map(|(number, report)| self.take(number, report, latest))
-            };
-            if taken.is_err() {
+            if self.take_record(reports).is_err() {
                 self.fail();
                 break;
             }
         }
-        if worked && consumer.release() == Wake::Needed {
+        if worked && reports.consumer.release() == Wake::Needed {
             wake(&self.wake_node);
         }
         worked
+    }
+
+    /// Takes the next report, which is there.
+    #[inline(always)]
+    fn take_record(&self, reports: &mut Reports) -> Result<(), BrokenRules> {
+        let Reports { consumer, event, latest, .. } = reports;
+        let Some(body) = consumer.pop_array::<EVENT_WORDS>(EVENT) else {
+            return self.take_other_record(reports);
+        };
+        let number = decode_event(body, event)?;
+        self.take_event(number, event, latest);
+        Ok(())
+    }
+
+    /// Takes a report that is no event, or not in one piece.
+    #[inline(never)]
+    fn take_other_record(
+        &self,
+        Reports { consumer, body, latest, .. }: &mut Reports,
+    ) -> Result<(), BrokenRules> {
+        if let Some(kind) = consumer.pop_words(body)? {
+            let (number, report) = Report::decode(kind, body)?;
+            self.take(number, report, latest);
+        }
+        Ok(())
     }
 
     fn take(&self, number: u64, report: Report, latest: &mut Latest) {
@@ -311,7 +371,7 @@ impl AttachedNode {
                 let Some(call) = lock(&self.calls).remove(&number) else { return };
                 call.end(result);
             }
-            Report::Happened { event } => self.take_event(number, event, latest),
+            Report::Happened { mut event } => self.take_event(number, &mut event, latest),
             Report::Fetch { request, md, offset, len } => {
                 self.add_task(number, Task::Fetch(Fetch { request, md, offset, len }));
             }
@@ -327,19 +387,33 @@ impl AttachedNode {
         }
     }
 
-    fn take_event(&self, number: u64, event: Event, latest: &mut Latest) {
+    #[inline(always)]
+    fn take_event(&self, number: u64, event: &mut Event, latest: &mut Latest) {
         if event.kind == EventKind::Send {
             self.unsent.fetch_sub(1, Ordering::SeqCst);
-            self.note_reached(&event, latest);
+            let way = way_of(event);
+            if way.is_none() || way != latest.way {
+                latest.way = way;
+                self.note_reached(event);
+            }
         }
-        let is_latest = |md: &&Arc<ProgramMd>| md.handle() == Some(event.md_handle);
-        if latest.md.as_ref().filter(is_latest).is_none() {
-            latest.md = lock(&self.mds).get(&event.md_handle).map(Arc::clone);
+        match &latest.md {
+            Some((handle, md)) if *handle == event.md_handle && md.deliver_at_once(event) => {}
+            _ => self.take_unusual_event(number, event, latest),
         }
-        let Some(md) = &latest.md else { return };
+    }
+
+    /// Takes an event of another MD than the one before, or one that is not to be delivered at once.
+    #[inline(never)]
+    fn take_unusual_event(&self, number: u64, event: &mut Event, latest: &mut Latest) {
+        if latest.md.as_ref().is_none_or(|(handle, _)| *handle != event.md_handle) {
+            let found = lock(&self.mds).get(&event.md_handle).map(Arc::clone);
+            latest.md = found.map(|md| (event.md_handle, md));
+        }
+        let Some((_, md)) = &latest.md else { return };
         let is_last = event.unlinked;
-        if let Some(first) = self.happened(md, event) {
-            self.add_task(number, Task::Deliver(Arc::clone(md), first));
+        if self.happened(md, event) {
+            self.add_task(number, Task::Deliver(Arc::clone(md), *event));
         }
         if is_last {
             // What the MD keeps is not kept for longer.
@@ -348,20 +422,20 @@ impl AttachedNode {
     }
 
     /// Remembers where messages leave for.
-    fn note_reached(&self, event: &Event, latest: &mut Latest) {
+    #[cold]
+    fn note_reached(&self, event: &Event) {
         let Some(nid) = event.target.nid else { return };
-        let path = event.status.is_ok().then_some((nid, event.initiator.nid));
-        if path.is_some() && path == latest.reached {
-            return;
-        }
-        latest.reached = path;
         let mut reached = lock(&self.reached);
         match event.status {
             Ok(()) => {
                 let origins = reached.entry(nid).or_default();
                 origins.extend(event.initiator.nid.filter(|origin| !origins.contains(origin)));
             }
-            Err(_) => _ = reached.remove(&nid),
+            Err(_) => {
+                reached.remove(&nid);
+                // Behind the removal: who has seen this number has looked before it.
+                self.failures.fetch_add(1, Ordering::SeqCst);
+            }
         }
     }
 
@@ -384,6 +458,28 @@ impl AttachedNode {
         let calls = std::mem::take(&mut *lock(&self.calls));
         calls.values().for_each(|call| call.end(Err(Errno::NetworkDown)));
         wake(&lock(&self.sender).room);
+    }
+}
+
+/// Where a message has left for, and the NID that it has left from. `None` after a failure, and for NIDs that are longer than eight bytes.
+#[inline]
+fn way_of(event: &Event) -> Option<[u64; 2]> {
+    event.status.ok()?;
+    Some([event.target.nid?.to_u64()?, event.initiator.nid.map_or(Some(u64::MAX), Nid::to_u64)?])
+}
+
+/// The node has written something that it may not.
+struct BrokenRules;
+
+impl From<Corrupt> for BrokenRules {
+    fn from(_: Corrupt) -> Self {
+        Self
+    }
+}
+
+impl From<Malformed> for BrokenRules {
+    fn from(_: Malformed) -> Self {
+        Self
     }
 }
 

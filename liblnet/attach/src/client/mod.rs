@@ -4,7 +4,7 @@
 //! - `descriptor` is an MD with what the program keeps of it; its events are delivered by `events`.
 //! - `handled` has the ACKs that wait for a handler.
 //! - `memory` is what the node can access of the program's memory, and what is copied to and from.
-//! - `queues` has the event queues by their handles.
+//! - `put_again` is the short way of a PUT that is like the one before it, `queues` has the event queues.
 //! - `budget` counts the operations that an MD may still begin.
 //! - `calls` has the functions of the C API.
 //!
@@ -18,6 +18,7 @@ mod events;
 mod handled;
 mod link;
 mod memory;
+mod put_again;
 mod queues;
 mod start;
 
@@ -70,6 +71,8 @@ pub struct AttachedNode {
     spin: Spin,
     /// The NIDs that a PUT or GET has left for, and none has failed since; for each those that it has left from.
     reached: Mutex<HashMap<Nid, HashSet<Nid>>>,
+    /// The number of PUTs and GETs that have failed.
+    failures: AtomicU64,
     /// PUTs and GETs whose SEND event has not come.
     unsent: AtomicU32,
     /// Whether the program ends the attachment.
@@ -98,7 +101,9 @@ pub struct PendingTask(Task);
 #[derive(Debug)]
 struct Reports {
     consumer: Consumer<SharedMemory>,
+    /// Room for the report that is read.
     body: Vec<u64>,
+    event: Event,
     /// Whether the node wakes this program when there is a report.
     is_armed: bool,
     latest: Latest,
@@ -107,7 +112,7 @@ struct Reports {
 /// The subject of the last event: the next one has the same for the most part, and is found without the tables.
 #[derive(Debug, Default)]
 struct Latest {
-    md: Option<Arc<ProgramMd>>,
-    /// Where a PUT or GET has left for, and the NID that it has left from.
-    reached: Option<(Nid, Option<Nid>)>,
+    md: Option<(MdHandle, Arc<ProgramMd>)>,
+    /// Where a PUT or GET has left for, and the NID that it has left from, as numbers.
+    way: Option<[u64; 2]>,
 }

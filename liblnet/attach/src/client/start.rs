@@ -2,6 +2,7 @@
 
 use super::{AttachedNode, Latest, Reports, link};
 use crate::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
+use crate::record::untold_event;
 use lnd_common::event_wait::Spin;
 use lnd_common::outputs::{OutputQueue, PassOutputs};
 use lnet_os::shared_memory::SharedMemory;
@@ -92,6 +93,7 @@ impl AttachedNode {
             reports: Mutex::new(Reports {
                 consumer,
                 body: Vec::new(),
+                event: untold_event(),
                 is_armed: false,
                 latest: Latest::default(),
             }),
@@ -109,6 +111,7 @@ impl AttachedNode {
             threads: Default::default(),
             spin: Spin::new(config.spin),
             reached: Mutex::default(),
+            failures: AtomicU64::new(0),
             unsent: AtomicU32::new(0),
             is_ending: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),

@@ -91,7 +91,9 @@ const POSITIONS: [InsertPosition; 3] = [InsertPosition::Before, InsertPosition::
 /// The bytes of the twenty-byte form of a NID.
 const WIRE20: usize = 20;
 /// The word before the twenty-byte form of a NID that has no form of eight bytes, in which it is none.
-pub(super) const LONG: u64 = u64::MAX;
+const LONG: u64 = u64::MAX - 1;
+/// The word for no NID: as in the C API, and the eight-byte form of none.
+const NO_NID_WORD: u64 = u64::MAX;
 
 impl Field for Nid {
     fn put(&self, to: &mut Vec<u64>) {
@@ -103,16 +105,13 @@ impl Field for Nid {
     }
 
     fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
-        let nid = match u64::take(from)? {
-            LONG => return take_long(from),
-            short => Self::from_u64(short),
-        };
-        nid.ok_or(NO_NID)
+        let word = u64::take(from)?;
+        nid_of(word, from)?.ok_or(NO_NID)
     }
 }
 
 /// The error for words that are no NID.
-pub(super) const NO_NID: Malformed = Malformed::Value("a NID");
+const NO_NID: Malformed = Malformed::Value("a NID");
 
 /// Appends the twenty-byte form of a NID.
 pub(super) fn put_long(nid: Nid, to: &mut Vec<u64>) {
@@ -122,7 +121,7 @@ pub(super) fn put_long(nid: Nid, to: &mut Vec<u64>) {
 }
 
 /// Takes the twenty-byte form of a NID that has no form of eight bytes.
-pub(super) fn take_long(from: &mut &[u64]) -> Result<Nid, Malformed> {
+fn take_long(from: &mut &[u64]) -> Result<Nid, Malformed> {
     let words = words::<3>(from)?.map(u64::to_ne_bytes);
     let nid = match words.as_flattened().split_first_chunk() {
         Some((wire20, [0, 0, 0, 0])) => Nid::from_wire20(*wire20).filter(|nid| nid.to_u64().is_none()),
@@ -239,6 +238,75 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
+/// A target: the words of all are of one length, but for NIDs with sixteen-byte addresses, which follow.
+impl Field for Target {
+    fn put(&self, to: &mut Vec<u64>) {
+        to.extend_from_slice(&words_of_target(self));
+        self.nid.filter(|nid| nid.to_u64().is_none()).into_iter().for_each(|nid| put_long(nid, to));
+    }
+
+    fn take(from: &mut &[u64]) -> Result<Self, Malformed> {
+        let [nid, process, match_bits, offset] = words(from)?;
+        let (pid, portal) = halves(process);
+        let offset = u32::take(&mut &[offset][..])?;
+        Ok(Self { nid: nid_of(nid, from)?, pid: Pid(pid), portal, match_bits, offset })
+    }
+}
+
+/// The words of a target before its long NID.
+#[inline]
+pub(super) fn words_of_target(target: &Target) -> [u64; 4] {
+    let Target { nid, pid, portal, match_bits, offset } = *target;
+    [word_of_nid(nid), pair(pid.0, portal), match_bits, offset.into()]
+}
+
+/// Two numbers of 32 bits in a word.
+#[inline]
+pub(super) const fn pair(low: u32, high: u32) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
+/// The lower half and the upper one.
+#[inline]
+pub(super) const fn halves(word: u64) -> (u32, u32) {
+    (word as u32, (word >> 32) as u32)
+}
+
+/// The word of a NID, or of none: [`LONG`] for one that has no form of eight bytes.
+#[inline]
+pub(super) fn word_of_nid(nid: Option<Nid>) -> u64 {
+    nid.map_or(NO_NID_WORD, |nid| nid.to_u64().unwrap_or(LONG))
+}
+
+/// The word of a NID of eight bytes, or of none.
+#[inline]
+pub(super) fn word_of_short(nid: Option<Nid>) -> u64 {
+    nid.and_then(Nid::to_u64).unwrap_or(NO_NID_WORD)
+}
+
+/// Puts the NID of a word, or of the words that follow, to its place.
+#[inline(always)]
+pub(super) fn put_nid(word: u64, long: &mut &[u64], place: &mut Option<Nid>) -> Result<(), Malformed> {
+    match Nid::from_u64(word) {
+        Some(short) => *place = Some(short),
+        None if word == NO_NID_WORD => *place = None,
+        None => *place = Some(unusual_nid(word, long)?),
+    }
+    Ok(())
+}
+
+#[cold]
+fn unusual_nid(word: u64, long: &mut &[u64]) -> Result<Nid, Malformed> {
+    if word == LONG { take_long(long) } else { Err(NO_NID) }
+}
+
+/// The NID of a word, or of the words that follow.
+fn nid_of(word: u64, long: &mut &[u64]) -> Result<Option<Nid>, Malformed> {
+    let mut nid = None;
+    put_nid(word, long, &mut nid)?;
+    Ok(nid)
+}
+
 /// The fields of a structure in their order.
 macro_rules! structures {
     ($($type:ident { $($field:ident),* $(,)? })*) => {$(
@@ -259,6 +327,5 @@ pub(crate) use structures;
 
 structures! {
     MatchId { nid, pid }
-    Target { nid, pid, portal, match_bits, offset }
     MdSpec { start, length, threshold, max_size, options, user_ptr, eq }
 }

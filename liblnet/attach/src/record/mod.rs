@@ -5,8 +5,11 @@
 
 mod event;
 pub(crate) mod field;
+mod put;
 #[cfg(test)]
 mod tests;
+
+pub use put::{PUT, PUT_WORDS, PlainPut};
 
 use field::structures;
 use lnet_core::{Errno, Event, InsertPosition, MatchId, MdHandle, MdSpec, MeHandle, Near, Target};
@@ -115,6 +118,12 @@ pub enum Answer {
     Text(String),
 }
 
+impl From<()> for Answer {
+    fn from((): ()) -> Self {
+        Self::Nothing
+    }
+}
+
 /// A record, or a message on the socket: something with a kind and a body.
 pub trait Message: Sized {
     /// Puts the body into `body`, in place of what that holds; returns the kind.
@@ -162,31 +171,33 @@ macro_rules! messages {
 pub(crate) use messages;
 
 /// The kind of [`Report::Happened`].
-const HAPPENED: u32 = 2;
+pub const EVENT: u32 = 2;
+/// The number of words in the body of a [`Report::Happened`] without NIDs that are longer than eight bytes.
+pub const EVENT_WORDS: usize = 1 + event::WORDS;
 
-/// Whether this is the kind of [`Report::Happened`], for [`decode_event`].
-pub const fn is_event(kind: u32) -> bool {
-    kind == HAPPENED
-}
-
-/// Encodes a [`Report::Happened`] as [`Message::encode`] does, in place: most reports are events. Returns the kind and the body. `None` for
-/// an event with a NID that is longer than eight bytes.
-pub fn encode_event(number: u64, event: &Event) -> Option<(u32, [u64; 1 + event::WORDS])> {
-    let (words, has_long) = event::words_of_event(event);
-    if has_long {
+/// Encodes a [`Report::Happened`] as [`Message::encode`] does, in place: most reports are events. `None` for an event with a NID that is longer
+/// than eight bytes.
+#[inline(always)]
+pub fn encode_event(number: u64, event: &Event) -> Option<[u64; EVENT_WORDS]> {
+    if event::has_long_nid(event) {
         return None;
     }
-    let mut body = [number; 1 + event::WORDS];
-    body[1..].copy_from_slice(&words);
-    Some((HAPPENED, body))
+    let [a, b, c, d, e, f, g, h, i, j, k, l] = event::words_of_event(event, field::word_of_short);
+    Some([number, a, b, c, d, e, f, g, h, i, j, k, l])
 }
 
-/// Decodes the body of a [`Report::Happened`] as [`Message::decode`] does.
-#[inline]
-pub fn decode_event(mut body: &[u64]) -> Result<(u64, Event), Malformed> {
-    let number = field::Field::take(&mut body)?;
-    let event = field::Field::take(&mut body)?;
-    if body.is_empty() { Ok((number, event)) } else { Err(Malformed::TooLong) }
+/// Decodes the body of an [`EVENT`] of that length as [`Message::decode`] does, in place of what `event` holds, and takes each word once. The
+/// event's place in the queue and what is not told of the MD stay as they are. Returns the number. After an error some of it is in place.
+#[inline(always)]
+pub fn decode_event(mut body: impl Iterator<Item = u64>, event: &mut Event) -> Result<u64, Malformed> {
+    let number = body.next().ok_or(Malformed::TooShort)?;
+    event::take_in_place(&mut body, &mut &[][..], event)?;
+    Ok(number)
+}
+
+/// An event of which nothing is told yet, for [`decode_event`].
+pub const fn untold_event() -> Event {
+    event::untold()
 }
 
 structures! {

@@ -175,13 +175,51 @@ proptest! {
     fn an_event_in_place_is_the_report_of_it(event in event(), number: u64) {
         let mut body = Vec::new();
         let kind = Report::Happened { event }.encode(number, &mut body);
-        prop_assert!(is_event(kind));
-        prop_assert_eq!(decode_event(&body), Ok((number, event)));
-        prop_assert_eq!(decode_event(&[&body[..], &[0]].concat()), Err(Malformed::TooLong));
+        prop_assert_eq!(kind, EVENT);
         let nids = [event.target.nid, event.initiator.nid, event.source.nid, event.sender];
         let has_long = nids.into_iter().flatten().any(|nid| nid.to_u64().is_none());
         let in_place = encode_event(number, &event);
-        prop_assert_eq!(in_place.map(|(kind, body)| (kind, body.to_vec())), (!has_long).then_some((kind, body)));
+        prop_assert_eq!(in_place.map(|body| body.to_vec()), (!has_long).then_some(body));
+        if let Some(body) = in_place {
+            let mut decoded = untold_event();
+            prop_assert_eq!(decode_event(body.into_iter(), &mut decoded), Ok(number));
+            prop_assert_eq!(decoded, event);
+        }
+    }
+
+    #[test]
+    fn an_event_in_place_is_malformed_where_the_report_is(words: [u64; EVENT_WORDS], event in event(), at in 0..EVENT_WORDS) {
+        let mut near = encode_event(0, &event).unwrap_or(words);
+        near[at] = words[at];
+        for body in [words, near] {
+            let mut event = untold_event();
+            let report = decode_event(body.into_iter(), &mut event).map(|number| (number, Report::Happened { event }));
+            prop_assert_eq!(report, Report::decode(EVENT, &body));
+        }
+    }
+
+    #[test]
+    fn a_put_in_place_is_the_operation(md: u64, ack: bool, target in target(), hdr_data: u64, number: u64) {
+        let put = PlainPut { md: MdHandle::from_cookie(md), ack, target, hdr_data };
+        let mut body = Vec::new();
+        let kind = Operation::from(put).encode(number, &mut body);
+        prop_assert_eq!(kind, PUT);
+        let is_plain = target.nid.is_some_and(|nid| nid.to_u64().is_some());
+        let in_place = put.encode(number);
+        prop_assert_eq!(in_place.map(|body| body.to_vec()), is_plain.then_some(body));
+        prop_assert!(in_place.is_none_or(|body| PlainPut::decode(&body) == Some((number, put))));
+    }
+
+    #[test]
+    fn a_put_in_place_is_read_only_where_the_operation_is(words: [u64; PUT_WORDS], target in target(), at in 0..PUT_WORDS) {
+        let put = PlainPut { md: MdHandle::from_cookie(1), ack: true, target, hdr_data: 2 };
+        let mut near = put.encode(0).unwrap_or(words);
+        near[at] = words[at];
+        for body in [words, near] {
+            if let Some((number, put)) = PlainPut::decode(&body) {
+                prop_assert_eq!(Operation::decode(PUT, &body), Ok((number, put.into())));
+            }
+        }
     }
 
     #[test]

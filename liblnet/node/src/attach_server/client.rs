@@ -6,13 +6,13 @@ use super::reports::Reports;
 use super::rings::RingMemory;
 use super::status::{Identity, Status};
 use lnet_attach::hello::{self, Descriptors, ReadError, Reader, ToNode, ToProgram, VERSION};
-use lnet_attach::record::{Message, Operation};
+use lnet_attach::record::Malformed;
 use lnet_core::Errno;
 use lnet_log::LogClass;
 use lnet_os::descriptor::{new_epoll, new_eventfd, wake};
 use lnet_os::peer_cred::PeerCred;
 use lnet_os::stop_point;
-use lnet_ring::{Consumer, Fill, Producer, Wake, size_in_words};
+use lnet_ring::{Consumer, Corrupt, Fill, Producer, Wake, size_in_words};
 use lnet_wire::Pid;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -62,13 +62,25 @@ pub(super) struct Client<'a> {
 }
 
 /// The reason why an attachment ends.
-enum End {
+pub(super) enum End {
     /// The program has closed the socket, or has ended.
     Left,
     /// The server stops.
     Stopping,
     /// The program has broken the rules.
     Violation(String),
+}
+
+impl From<Corrupt> for End {
+    fn from(corrupt: Corrupt) -> Self {
+        Self::Violation(corrupt.to_string())
+    }
+}
+
+impl From<Malformed> for End {
+    fn from(malformed: Malformed) -> Self {
+        Self::Violation(malformed.to_string())
+    }
 }
 
 /// What the thread of a program has from the server.
@@ -222,17 +234,15 @@ impl<'a> Client<'a> {
 
     /// Carries out the requests that have waited, and the operations that are in the ring, at most a batch. Returns the number of the latter.
     fn work_off(&mut self, body: &mut Vec<u64>) -> Result<u32, End> {
-        self.carrier.take_held();
+        if self.carrier.held.is_any() {
+            self.carrier.take_held();
+        }
         let mut worked = 0;
         while worked < BATCH && !self.carrier.held.is_full() {
-            let kind = match self.operations.pop_words(body) {
-                Ok(Some(kind)) => kind,
-                Ok(None) => break,
-                Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
-            };
-            let (number, operation) =
-                Operation::decode(kind, body).map_err(|malformed| End::Violation(malformed.to_string()))?;
-            self.carrier.take(number, operation);
+            if !self.operations.has_record()? {
+                break;
+            }
+            self.carrier.take_record(&mut self.operations, body)?;
             worked += 1;
         }
         if worked > 0 && self.operations.release() == Wake::Needed {
@@ -258,7 +268,7 @@ impl<'a> Client<'a> {
                     ready = Some(woken);
                 }
                 Ok(false) => {}
-                Err(corrupt) => return Err(End::Violation(corrupt.to_string())),
+                Err(corrupt) => return Err(corrupt.into()),
             }
             self.operations.end_sleep();
         }

@@ -18,11 +18,14 @@ pub(super) struct Current {
 
 impl Current {
     /// Carries out `work` as this operation.
+    #[inline(always)]
     pub(super) fn during<T>(self, work: impl FnOnce() -> T) -> T {
-        CURRENT.set(Some(self));
-        let result = work();
-        CURRENT.set(None);
-        result
+        CURRENT.with(|current| {
+            current.set(Some(self));
+            let result = work();
+            current.set(None);
+            result
+        })
     }
 }
 

@@ -5,13 +5,20 @@ use lnd_common::sync::lock;
 use lnet_core::{Errno, MdHandle, MeHandle};
 use lnet_dlc::request::PayloadWays;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The MEs and MDs of one program.
 #[derive(Debug)]
 pub(super) struct Objects {
     max: usize,
     inner: Mutex<Inner>,
+    /// The number of MDs that have ended.
+    ended: AtomicU64,
 }
+
+/// The MD that [`Objects::check_md_again`] has found last, and how many had ended before.
+#[derive(Debug, Default)]
+pub(super) struct LatestMd(Option<MdHandle>, u64);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -37,7 +44,7 @@ pub(super) struct ObjectCounts {
 
 impl Objects {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, inner: Mutex::default() }
+        Self { max, inner: Mutex::default(), ended: AtomicU64::new(0) }
     }
 
     /// Whether one more is allowed: [`Errno::NoMemory`] if not.
@@ -71,6 +78,18 @@ impl Objects {
         lock(&self.inner).mds.contains_key(&md).then_some(()).ok_or(Errno::NotFound)
     }
 
+    /// The same. An MD that was found before is found again without a look at all if none has ended since.
+    #[inline]
+    pub(super) fn check_md_again(&self, md: MdHandle, latest: &mut LatestMd) -> Result<(), Errno> {
+        // Before the look: an end that comes between the two makes the next call look again.
+        let ended = self.ended.load(Ordering::SeqCst);
+        if latest.0 != Some(md) || latest.1 != ended {
+            self.check_md(md)?;
+            *latest = LatestMd(Some(md), ended);
+        }
+        Ok(())
+    }
+
     pub(super) fn remove_me(&self, me: MeHandle) {
         lock(&self.inner).mes.remove(&me);
     }
@@ -81,6 +100,8 @@ impl Objects {
         if let Some(Some(me)) = inner.mds.remove(&md) {
             inner.mes.remove(&me);
         }
+        // Behind the removal: who sees this number looks after it.
+        self.ended.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(super) fn claimed(&self) {
@@ -124,7 +145,11 @@ mod tests {
         assert_eq!(objects.check_room(), Ok(()));
         objects.add_md(other, Some(ending), false);
         assert_eq!(objects.check_room(), Err(Errno::NoMemory));
+        let mut latest = LatestMd::default();
+        assert_eq!(objects.check_md_again(one, &mut latest), Ok(()));
         objects.md_ended(one);
+        assert_eq!(objects.check_md_again(one, &mut latest), Err(Errno::NotFound));
+        assert_eq!([(); 2].map(|()| objects.check_md_again(other, &mut latest)), [Ok(()), Ok(())]);
         objects.md_ended(other);
         assert_eq!((objects.check_me(kept), objects.check_me(ending)), (Ok(()), Err(Errno::NotFound)));
         assert_eq!(objects.check_md(one), Err(Errno::NotFound));

@@ -1,21 +1,24 @@
 //! Carrying out what a program asks for.
 
 use super::Shared;
+use super::client::End;
 use super::current::{Current, number_of_current};
 use super::deferred_acks::DeferredAcks;
 use super::memory::{Fetches, RegistrationLimits, Registrations};
-use super::objects::Objects;
+use super::objects::{LatestMd, Objects};
 use super::reports::Reports;
 use super::requests::{HeldRequests, RequestsUnderWay};
 use super::rings::RingMemory;
 use super::status::{Counts, Identity, Status};
 use crate::claims::Owner;
 use crate::peer_description::describe_peer;
-use lnet_attach::record::{Answer, Descriptor, MatchEntry, Operation, Report};
+use lnet_attach::record::{
+    Answer, Descriptor, MatchEntry, Message, Operation, PUT, PUT_WORDS, PlainPut, Report,
+};
 use lnet_core::memory::ClientMemory;
-use lnet_core::{Clock, DiscoveryMode, EqHandle, Errno, Event, EventKind, MdSpec, MeHandle};
+use lnet_core::{Clock, DiscoveryMode, EqHandle, Errno, Event, EventKind, MdHandle, MdSpec, MeHandle};
 use lnet_os::stop_point;
-use lnet_ring::Fill;
+use lnet_ring::{Consumer, Fill};
 use lnet_wire::{MAX_PORTALS, Pid, RESERVED_PORTAL};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -37,6 +40,7 @@ pub(super) struct Carrier<'a> {
     eq: EqHandle,
     pub(super) reports: Arc<Reports>,
     objects: Arc<Objects>,
+    latest_md: LatestMd,
     fetches: Arc<Fetches>,
     acks: Arc<DeferredAcks>,
     registrations: Registrations,
@@ -81,6 +85,7 @@ impl<'a> Carrier<'a> {
             eq,
             reports,
             objects,
+            latest_md: LatestMd::default(),
             fetches,
             acks,
             registrations,
@@ -106,6 +111,49 @@ impl<'a> Carrier<'a> {
             under_way: Arc::clone(&self.under_way),
             mapped: Arc::clone(self.registrations.mapped()),
         }
+    }
+
+    /// Carries out the next operation, which is there. What is checked of it is a copy, for which `body` is room.
+    #[inline(always)]
+    pub(super) fn take_record(
+        &mut self,
+        operations: &mut Consumer<RingMemory>,
+        body: &mut Vec<u64>,
+    ) -> Result<(), End> {
+        let Some(mut words) = operations.pop_array::<PUT_WORDS>(PUT) else {
+            return match operations.pop_words(body)? {
+                Some(kind) => self.take_body(kind, body),
+                None => Ok(()),
+            };
+        };
+        let mut put = [0; PUT_WORDS];
+        for place in &mut put {
+            *place = words.next().unwrap_or(0);
+        }
+        match PlainPut::decode(&put).filter(|_| self.held.lets_pass()) {
+            Some((number, put)) => self.put(number, put),
+            None => self.take_body(PUT, &{ put })?,
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn take_body(&mut self, kind: u32, body: &[u64]) -> Result<(), End> {
+        let (number, operation) = Operation::decode(kind, body)?;
+        self.take(number, operation);
+        Ok(())
+    }
+
+    /// Carries out a PUT as [`Carrier::carry_out`] does.
+    #[inline(always)]
+    fn put(&mut self, number: u64, put: PlainPut) {
+        let PlainPut { md, ack, target, hdr_data } = put;
+        let current = self.begin_operation(number, Some(md));
+        let result = self.objects.check_md_again(md, &mut self.latest_md).and_then(|()| {
+            let data_path = self.shared.node.core().data_path();
+            current.during(|| self.begin(|| data_path.put(None, md, ack, target, hdr_data)))
+        });
+        self.end_operation(number, Some(md), result);
     }
 
     /// Carries out an operation, and tells the program its result: at once, or a request beyond the bound later.
@@ -134,19 +182,31 @@ impl<'a> Carrier<'a> {
     }
 
     fn carry_out(&mut self, number: u64, operation: Operation) {
-        stop_point::reach("node: operation read");
         let md = match operation {
             Operation::Put { md, .. } | Operation::Get { md, .. } => Some(md),
             _ => None,
         };
-        let current = Current { client: self.id, number, is_request: md.is_some() };
+        let current = self.begin_operation(number, md);
         let result = current.during(|| self.outcome(number, operation));
+        self.end_operation(number, md, result);
+    }
+
+    /// The operation that the thread carries out; `md` is that of a PUT or GET.
+    #[inline(always)]
+    fn begin_operation(&self, number: u64, md: Option<MdHandle>) -> Current {
+        stop_point::reach("node: operation read");
+        Current { client: self.id, number, is_request: md.is_some() }
+    }
+
+    /// Counts an operation with this result, and tells the program if it waits for that.
+    #[inline(always)]
+    fn end_operation<T: Into<Answer>>(&self, number: u64, md: Option<MdHandle>, result: Result<T, Errno>) {
         stop_point::reach("node: operation carried out");
         self.counts.note_operation(&result);
         match (number, md, result) {
             (0, _, Ok(_)) => {}
             (0, Some(md), Err(errno)) => self.reports.push(0, &Report::Refused { md, errno }),
-            (_, _, result) => self.reports.push(number, &Report::Done { result }),
+            (_, _, result) => self.reports.push(number, &Report::Done { result: result.map(T::into) }),
         }
     }
 
@@ -198,11 +258,11 @@ impl<'a> Carrier<'a> {
             }
             Operation::Put { from, md, ack, target, hdr_data } => {
                 self.objects.check_md(md)?;
-                self.begin(|| data_path.put(from, md, ack, target, hdr_data))?
+                self.begin(|| data_path.put(from, md, ack, target, hdr_data))?.into()
             }
             Operation::Get { from, md, target } => {
                 self.objects.check_md(md)?;
-                self.begin(|| data_path.get(from, md, target))?
+                self.begin(|| data_path.get(from, md, target))?.into()
             }
             Operation::Lazy { portal, is_lazy } => {
                 self.set_lazy(portal, is_lazy)?;
@@ -268,9 +328,10 @@ impl<'a> Carrier<'a> {
     }
 
     /// Begins a request, whose SEND event ends it unless it fails here.
-    fn begin(&self, request: impl FnOnce() -> Result<(), Errno>) -> Result<Answer, Errno> {
+    #[inline(always)]
+    fn begin(&self, request: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
         self.under_way.begin();
-        request().map(|()| Answer::Nothing).inspect_err(|_| self.under_way.end())
+        request().inspect_err(|_| self.under_way.end())
     }
 
     fn added(&self, me: MeHandle, ends_with_md: bool) -> Answer {
@@ -290,7 +351,7 @@ impl<'a> Carrier<'a> {
             None => memory,
         };
         let its = Arc::clone(&client);
-        let mut announce = |md: lnet_core::MdHandle| {
+        let mut announce = |md: MdHandle| {
             _ = its.handle.set(md);
             self.objects.add_md(md, Some(me), its.is_in_place());
             self.reports.push(number, &Report::Made { md });

@@ -2,7 +2,7 @@
 
 use super::rings::RingMemory;
 use lnd_common::sync::lock;
-use lnet_attach::record::{Message, Report, encode_event};
+use lnet_attach::record::{EVENT, Message, Report, encode_event};
 use lnet_core::Event;
 use lnet_os::descriptor::wake;
 use lnet_os::stop_point;
@@ -63,19 +63,33 @@ impl Reports {
 
     /// Tells the program something. If there is no room it is told later.
     pub(super) fn push(&self, number: u64, report: &Report) {
+        self.push_report(&mut lock(&self.state), number, report);
+    }
+
+    /// Tells the program an event, as [`Reports::push`] does.
+    #[inline]
+    pub(super) fn push_event(&self, number: u64, event: &Event) {
         let state = &mut *lock(&self.state);
+        if let Some(body) = encode_event(number, event)
+            && state.waiting.is_empty()
+            && let Some(producer) = &mut state.producer
+            && producer.push_array(EVENT, body)
+        {
+            state.counts.reports += 1;
+            stop_point::reach("node: report written");
+            let wake = producer.publish();
+            self.wake(&mut state.counts, wake);
+            return stop_point::reach("node: report sent");
+        }
+        self.push_report(state, number, &Report::Happened { event: *event });
+    }
+
+    /// Tells the program something, says what is wrong with the ring, or lets the report wait.
+    fn push_report(&self, state: &mut State, number: u64, report: &Report) {
         let mut body = std::mem::take(&mut state.body);
         let kind = report.encode(number, &mut body);
         self.push_record(state, kind, &body);
         state.body = body;
-    }
-
-    /// Tells the program an event, as [`Reports::push`] does.
-    pub(super) fn push_event(&self, number: u64, event: &Event) {
-        match encode_event(number, event) {
-            Some((kind, body)) => self.push_record(&mut lock(&self.state), kind, &body),
-            None => self.push(number, &Report::Happened { event: *event }),
-        }
     }
 
     fn push_record(&self, state: &mut State, kind: u32, body: &[u64]) {
@@ -83,11 +97,7 @@ impl Reports {
         state.counts.reports += 1;
         if state.waiting.is_empty() {
             match producer.push_words(kind, body) {
-                Ok(()) => {
-                    stop_point::reach("node: report written");
-                    self.publish(state);
-                    return stop_point::reach("node: report sent");
-                }
+                Ok(()) => return self.pushed(state),
                 Err(PushError::Full) => {}
                 Err(error) => return self.fail(state, error.to_string()),
             }
@@ -101,6 +111,14 @@ impl Reports {
         if state.waiting.len() == 1 {
             self.wait_for_room(state);
         }
+    }
+
+    /// Shows the program a report that was pushed.
+    #[inline]
+    fn pushed(&self, state: &mut State) {
+        stop_point::reach("node: report written");
+        self.publish(state);
+        stop_point::reach("node: report sent");
     }
 
     /// Tells the program what has waited for room, as far as there is room now.

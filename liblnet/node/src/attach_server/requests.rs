@@ -81,14 +81,22 @@ impl HeldRequests {
 
     /// Keeps an operation if it is a request beyond the bound; returns it otherwise.
     pub(super) fn hold(&mut self, number: u64, operation: Operation) -> Option<Operation> {
-        let may_begin =
-            md_of_request(&operation).is_none() || self.held.is_empty() && self.under_way.has_room();
-        if may_begin {
+        if md_of_request(&operation).is_none() || self.lets_pass() {
             return Some(operation);
         }
         self.held.push_back((number, operation));
         self.note_held();
         None
+    }
+
+    /// Whether a request waits.
+    pub(super) fn is_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Whether a request is within the bound.
+    pub(super) fn lets_pass(&self) -> bool {
+        self.held.is_empty() && self.under_way.has_room()
     }
 
     /// The next request that may begin now.
