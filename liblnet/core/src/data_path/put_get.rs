@@ -368,7 +368,7 @@ impl DataPath {
         destination: Nid,
         numa: Option<&'a Numa<'a>>,
     ) -> PathRequest<'a> {
-        let compare_queued_bytes = self.env.settings().compare_queued_bytes;
+        let compare_queued_bytes = self.env.compare_queued_bytes();
         let any_suspect = self.health.any_suspect();
         PathRequest {
             source,
@@ -389,7 +389,7 @@ impl DataPath {
 
     /// The conditions under which the gateway of a route may be used.
     pub(crate) fn gateway_terms(&self) -> GatewayTerms {
-        GatewayTerms::of(&self.env.settings())
+        GatewayTerms::new(self.env.router_sensitivity(), self.env.avoid_asym_router_failure())
     }
 
     /// The parameters of the NUMA distances to a message's memory, where these differ.

@@ -29,17 +29,24 @@ pub(crate) struct Environment {
     /// Copies of the settings that every message needs.
     transaction_timeout: AtomicU32,
     response_tracking: AtomicU32,
+    compare_queued_bytes: AtomicBool,
+    router_sensitivity: AtomicU32,
+    avoid_asym_router_failure: AtomicBool,
     ending: AtomicBool,
     log: RateLimitedLog,
 }
 
 impl Environment {
     pub(crate) fn new(config: CoreConfig, log: RateLimitedLog) -> Self {
-        let Settings { transaction_timeout, response_tracking, .. } = config.settings;
+        let Settings { transaction_timeout, response_tracking, compare_queued_bytes, .. } = config.settings;
+        let Settings { router_sensitivity, avoid_asym_router_failure, .. } = config.settings;
         Self {
             settings: ArcSwap::from_pointee(config.first_settings()),
             transaction_timeout: transaction_timeout.into(),
             response_tracking: response_tracking.into(),
+            compare_queued_bytes: compare_queued_bytes.into(),
+            router_sensitivity: router_sensitivity.into(),
+            avoid_asym_router_failure: avoid_asym_router_failure.into(),
             config,
             ending: AtomicBool::new(false),
             log,
@@ -74,6 +81,9 @@ impl Environment {
     pub(crate) fn set_settings(&self, settings: Settings) {
         self.transaction_timeout.store(settings.transaction_timeout, Ordering::Relaxed);
         self.response_tracking.store(settings.response_tracking, Ordering::Relaxed);
+        self.compare_queued_bytes.store(settings.compare_queued_bytes, Ordering::Relaxed);
+        self.router_sensitivity.store(settings.router_sensitivity, Ordering::Relaxed);
+        self.avoid_asym_router_failure.store(settings.avoid_asym_router_failure, Ordering::Relaxed);
         self.settings.store(Arc::new(settings));
     }
 
@@ -90,6 +100,21 @@ impl Environment {
     /// The kinds of responses that are tracked, see [`Settings::response_tracking`].
     pub(crate) fn response_tracking(&self) -> u32 {
         self.response_tracking.load(Ordering::Relaxed)
+    }
+
+    /// See [`Settings::compare_queued_bytes`].
+    pub(crate) fn compare_queued_bytes(&self) -> bool {
+        self.compare_queued_bytes.load(Ordering::Relaxed)
+    }
+
+    /// See [`Settings::router_sensitivity`].
+    pub(crate) fn router_sensitivity(&self) -> u32 {
+        self.router_sensitivity.load(Ordering::Relaxed)
+    }
+
+    /// See [`Settings::avoid_asym_router_failure`].
+    pub(crate) fn avoid_asym_router_failure(&self) -> bool {
+        self.avoid_asym_router_failure.load(Ordering::Relaxed)
     }
 
     /// Whether the node's shutdown has begun.

@@ -35,11 +35,13 @@ pub struct GatewayTerms {
 
 impl GatewayTerms {
     /// The conditions that these settings make.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        Self {
-            least_health: MAX_HEALTH * settings.router_sensitivity / 100,
-            avoid_asym: settings.avoid_asym_router_failure,
-        }
+    pub(crate) const fn of(settings: &Settings) -> Self {
+        Self::new(settings.router_sensitivity, settings.avoid_asym_router_failure)
+    }
+
+    /// The conditions with this sensitivity in percent, and `avoid_asym`.
+    pub(crate) const fn new(router_sensitivity: u32, avoid_asym: bool) -> Self {
+        Self { least_health: MAX_HEALTH * router_sensitivity / 100, avoid_asym }
     }
 }
 
