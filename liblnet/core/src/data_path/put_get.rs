@@ -173,12 +173,13 @@ impl DataPath {
                 if let Some(source) = request.source.filter(|source| !self.topology.is_own(*source)) {
                     return Err(Refusal::ForeignSource(source));
                 }
+                let known = self.topology.peer_ni(nid);
                 // A request that cannot be sent adds no peer.
-                if self.topology.peer_ni(nid).is_none() && !self.topology.leads_to(nid.net()) {
+                if known.is_none() && !self.topology.leads_to(nid.net()) {
                     return Err(Refusal::NoPath);
                 }
-                let is_new = request.recovery && self.topology.peer_ni(nid).is_none();
-                let peer_ni = self.peer_ni(nid);
+                let is_new = request.recovery && known.is_none();
+                let peer_ni = known.unwrap_or_else(|| self.peer_ni(nid));
                 // This node becomes its own peer only with this request (HE-53).
                 if peer_ni.note_use(is_new, request.recovery) && self.topology.is_own(nid) {
                     self.topology.peers().list_last(&peer_ni.peer());

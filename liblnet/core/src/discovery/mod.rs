@@ -218,12 +218,12 @@ impl Discovery {
     /// Whether a request to this peer NI has to wait for discovery (DI-30). A request without a path does not wait:
     /// it fails at once.
     pub(crate) fn must_wait(&self, topology: &Topology, peer_ni: &PeerNi, portal: u32) -> bool {
-        let peer = peer_ni.peer_now();
         let local = self.local_state();
-        let undiscovered = portal != RESERVED_PORTAL
-            && !peer.discovery.is_up_to_date(&local)
-            && !peer.discovery.is_only_checked()
-            && (local.discovers() || local.first_ping);
+        if portal == RESERVED_PORTAL || !(local.discovers() || local.first_ping) {
+            return false;
+        }
+        let peer = peer_ni.peer_now();
+        let undiscovered = !peer.discovery.is_up_to_date(&local) && !peer.discovery.is_only_checked();
         undiscovered && (peer.is_multi_rail() || topology.leads_to(peer_ni.nid().net()))
     }
 
