@@ -3,10 +3,9 @@
 use super::DataPath;
 use super::refusal::Refusal;
 use crate::environment::time::Time;
-use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
-use crate::memory::{Md, MdHandle, MdSpec, Near, PortalPlace, ResponseKind, ResponseTracker};
-use crate::model::message::{OutgoingMessage, Pooled, Request, Role};
+use crate::memory::{Md, MdHandle, Near, PortalPlace, ResponseKind, ResponseTracker};
+use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
 use crate::model::{Attempts, DiscoveryWait, Outgoing, SendRequest, Target, response_to};
 use crate::model::{GatewayTerms, PeerNi};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
@@ -29,14 +28,13 @@ impl DataPath {
         hdr_data: u64,
     ) -> Result<(), Errno> {
         self.check_portal(target.portal, || format!("PUT to {}", name_of(target)))?;
-        let (md, spec) = self.commit(md, target, want_ack.then_some(ResponseKind::Ack))?;
+        let (md, threshold) = self.commit(md, target, want_ack.then_some(ResponseKind::Ack))?;
         let ack = want_ack.then(|| self.wire_handle(&md));
         let Target { portal, match_bits, offset, .. } = target;
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
         let length = md.memory().len();
         let outgoing = Outgoing { body, length };
-        let event = send_event(md.pid(self.env.pid()), target, &md, spec, hdr_data);
-        self.begin_request(source, target, md, outgoing, event, false);
+        self.begin_request(source, target, md, outgoing, threshold, false);
         Ok(())
     }
 
@@ -52,13 +50,12 @@ impl DataPath {
 
     fn get_as(&self, source: Option<Nid>, md: MdHandle, target: Target, recovery: bool) -> Result<(), Errno> {
         self.check_portal(target.portal, || format!("GET to {}", name_of(target)))?;
-        let (md, spec) = self.commit(md, target, Some(ResponseKind::Reply))?;
+        let (md, threshold) = self.commit(md, target, Some(ResponseKind::Reply))?;
         let Target { portal, match_bits, offset, .. } = target;
         let sink_length = md.memory().len();
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
-        let event = send_event(md.pid(self.env.pid()), target, &md, spec, 0);
-        self.begin_request(source, target, md, outgoing, event, recovery);
+        self.begin_request(source, target, md, outgoing, threshold, recovery);
         Ok(())
     }
 
@@ -69,7 +66,7 @@ impl DataPath {
         target: Target,
         md: Arc<Md>,
         outgoing: Outgoing,
-        event: Event,
+        threshold: i32,
         recovery: bool,
     ) {
         self.send_request(SendRequest {
@@ -77,7 +74,7 @@ impl DataPath {
             target,
             md,
             outgoing,
-            event,
+            threshold,
             begun: None,
             deadline: self.deadline_from_now(),
             wait: DiscoveryWait::IfNeeded,
@@ -85,18 +82,19 @@ impl DataPath {
         });
     }
 
+    /// Commits an operation of an MD; returns this with its threshold after the operation.
     fn commit(
         &self,
         md: MdHandle,
         target: Target,
         response: Option<ResponseKind>,
-    ) -> Result<(Arc<Md>, MdSpec), Errno> {
+    ) -> Result<(Arc<Md>, i32), Errno> {
         let md = self.objects.md(md).ok_or(Errno::NotFound)?;
         if target.nid.is_some_and(|nid| self.fail_rules.hits(nid)) {
             return Err(Errno::Io);
         }
         let spec = md.commit_send(response).ok_or(Errno::NotFound)?;
-        Ok((md, spec))
+        Ok((md, spec.threshold))
     }
 
     fn wire_handle(&self, md: &Md) -> WireHandle {
@@ -247,7 +245,7 @@ impl DataPath {
         message.begun = request.begun;
         message.role = Role::Request(Request {
             md: request.md,
-            event: Some(request.event),
+            report: Some(SendReport { target: request.target.nid, threshold: request.threshold }),
             source: request.source,
             recovery: request.recovery,
         });
@@ -434,27 +432,4 @@ pub(crate) fn next_hop(chosen: &ChosenPath, pid: Pid) -> ProcessId {
 /// The target in log lines.
 fn name_of(target: Target) -> String {
     target.nid.map_or_else(|| "any node".to_owned(), |nid| nid.to_string())
-}
-
-/// The SEND event, without its status.
-fn send_event(pid: Pid, target: Target, md: &Md, spec: MdSpec, hdr_data: u64) -> Event {
-    let this_node = EventParty { nid: None, pid };
-    Event {
-        kind: EventKind::Send,
-        target: EventParty { nid: target.nid, pid: target.pid },
-        initiator: this_node,
-        source: this_node,
-        sender: None,
-        portal: target.portal,
-        match_bits: target.match_bits,
-        rlength: md.memory().len(),
-        mlength: md.memory().len(),
-        md_handle: md.handle(),
-        md: spec,
-        hdr_data,
-        status: Ok(()),
-        unlinked: false,
-        offset: target.offset,
-        sequence: 0,
-    }
 }

@@ -3,6 +3,7 @@
 use super::DataPath;
 use crate::memory::{Md, PortalPlace};
 use crate::model::SendRequest;
+use crate::model::message::SendReport;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, MAX_PAYLOAD, MAX_PORTALS, Nid, RESERVED_PORTAL};
 use std::fmt::Display;
@@ -55,7 +56,9 @@ impl DataPath {
         if request.target.portal != RESERVED_PORTAL {
             self.log_refusal(&request, why);
         }
-        self.complete_request(&request.md, request.event, &request.outgoing.body, Err(why.errno()));
+        let SendRequest { target, md, outgoing, threshold, .. } = request;
+        let report = SendReport { target: target.nid, threshold };
+        self.report_request(&md, report, target.pid, &outgoing.body, Err(why.errno()));
     }
 
     /// Checks a portal number. If it is out of range, logs a line about `what` and returns [`Errno::Invalid`].

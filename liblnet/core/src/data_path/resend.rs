@@ -139,7 +139,7 @@ impl DataPath {
 
     pub(crate) fn destination_again(&self, message: &OutgoingMessage) -> Nid {
         let named = match &message.role {
-            Role::Request(request) => request.event.as_ref().and_then(|event| event.target.nid),
+            Role::Request(request) => request.report.and_then(|report| report.target),
             Role::Response(_) | Role::Forwarded(_) => None,
         };
         named.unwrap_or(message.header.dest_nid)
@@ -190,7 +190,7 @@ impl DataPath {
 
     /// Whether the message is a request of a discovery.
     pub(crate) fn is_of_discovery(&self, message: &OutgoingMessage) -> bool {
-        let eq = message.event().and_then(|event| event.md.eq);
+        let eq = message.event_queue();
         eq.is_some() && eq == self.discovery.eq()
     }
 

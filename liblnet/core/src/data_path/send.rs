@@ -8,12 +8,12 @@
 use super::DataPath;
 use crate::data_path::confirm::confirmation_of;
 use crate::environment::time::Time;
-use crate::event::Event;
+use crate::event::{Event, EventKind, EventParty};
 use crate::health::{Cause, Delivery, SendFailure};
-use crate::memory::Md;
+use crate::memory::{Md, MdSpec};
 use crate::model::lnd::SendOutcome;
 use crate::model::message::{
-    MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, TakenCredits,
+    MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, SendReport, TakenCredits,
 };
 use crate::model::response_to;
 use crate::model::{Gateway, Ni, PeerNi};
@@ -22,7 +22,7 @@ use crate::stats::MessageOutcome;
 use crate::sync::lock;
 use lnet_log::LogClass;
 use lnet_wire::latency::Delay;
-use lnet_wire::{Body, Errno, Header};
+use lnet_wire::{Body, Errno, Pid};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -134,11 +134,19 @@ impl DataPath {
         self.send_deferred();
     }
 
-    /// Reports the end of a message that this node has sent. After a failure, the MD no longer waits for the response.
-    pub(crate) fn complete_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
+    /// Reports the end of a PUT or GET of this node to the process `pid`. After a failure, the MD no longer waits for the response.
+    pub(crate) fn report_request(
+        &self,
+        md: &Md,
+        report: SendReport,
+        pid: Pid,
+        body: &Body,
+        status: Result<(), Errno>,
+    ) {
         let response = response_to(body).filter(|_| status.is_err());
+        let mut event = send_event(md.pid(self.env.pid()), md, report, pid, body, status);
         self.note_if_lost(&event, status);
-        self.objects.complete_without(md, &mut Event { status, ..event }, response);
+        self.objects.complete_without(md, &mut event, response);
         self.send_deferred();
     }
 
@@ -302,11 +310,13 @@ impl DataPath {
 
     /// Reports the end of a message: by an event, or by a confirmation to the node that it came from.
     pub(crate) fn report_sent(&self, message: &mut OutgoingMessage, result: Result<(), SendFailure>) {
-        let Header { body, payload_length, .. } = message.header;
-        match &mut message.role {
-            Role::Request(Request { md, event, .. }) => {
-                if let Some(event) = event.take() {
-                    self.complete_request(md, event, &body, result.map_err(|failure| failure.errno));
+        let OutgoingMessage { head, role, .. } = message;
+        let header = &head.header;
+        match role {
+            Role::Request(Request { md, report, .. }) => {
+                if let Some(report) = report.take() {
+                    let status = result.map_err(|failure| failure.errno);
+                    self.report_request(md, report, header.dest_pid, &header.body, status);
                 }
             }
             Role::Response(Response { reply, .. }) => {
@@ -318,7 +328,7 @@ impl DataPath {
             }
             Role::Forwarded(forwarded) => {
                 if result.is_ok() {
-                    forwarded.buffer.sent = Some(payload_length);
+                    forwarded.buffer.sent = Some(header.payload_length);
                 }
                 if let Some(previous) = forwarded.previous_hop.take() {
                     let result = result.map_err(|failure| failure.delivery);
@@ -390,6 +400,41 @@ impl DataPath {
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.counters().count(outcome, kind, bytes);
         }
+    }
+}
+
+/// The SEND event of a request with this body to the process `pid`; `own` is that of the program whose request it is.
+fn send_event(
+    own: Pid,
+    md: &Md,
+    report: SendReport,
+    pid: Pid,
+    body: &Body,
+    status: Result<(), Errno>,
+) -> Event {
+    let this_node = EventParty { nid: None, pid: own };
+    let (portal, match_bits, hdr_data, offset) = match *body {
+        Body::Put { portal, match_bits, hdr_data, offset, .. } => (portal, match_bits, hdr_data, offset),
+        Body::Get { portal, match_bits, offset, .. } => (portal, match_bits, 0, offset),
+        Body::Ack { .. } | Body::Reply { .. } => (0, 0, 0, 0),
+    };
+    Event {
+        kind: EventKind::Send,
+        target: EventParty { nid: report.target, pid },
+        initiator: this_node,
+        source: this_node,
+        sender: None,
+        portal,
+        match_bits,
+        rlength: md.memory().len(),
+        mlength: md.memory().len(),
+        md_handle: md.handle(),
+        md: MdSpec { threshold: report.threshold, ..*md.spec() },
+        hdr_data,
+        status,
+        unlinked: false,
+        offset,
+        sequence: 0,
     }
 }
 

@@ -42,7 +42,7 @@ pub struct MessageHead {
 /// A message that this node sends. The core creates it, a driver sends it, and returns it to the core.
 #[derive(Debug)]
 pub struct OutgoingMessage {
-    pub(super) head: MessageHead,
+    pub(crate) head: MessageHead,
     pub(crate) role: Role,
     pub(crate) next_hop: ProcessId,
     pub(crate) held: HeldCredits,
@@ -77,13 +77,22 @@ pub(crate) enum Role {
 pub(crate) struct Request {
     /// The MD of the payload, or of the response.
     pub(crate) md: Arc<Md>,
-    /// The SEND event to report when the message ends, without its status; `None` for a copy of a request whose result
+    /// The report of the end of the message by a SEND event; `None` once it is reported, and for a copy of a request whose result
     /// another message reports.
-    pub(crate) event: Option<Event>,
+    pub(crate) report: Option<SendReport>,
     /// The source NID that the caller asked for, to the exclusion of others.
     pub(crate) source: Option<Nid>,
     /// Whether the request is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
+}
+
+/// The fields of a SEND event that neither the header of its message nor the MD has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendReport {
+    /// The NID that the caller named.
+    pub(crate) target: Option<Nid>,
+    /// The threshold of the MD after the operation.
+    pub(crate) threshold: i32,
 }
 
 /// An ACK or REPLY of this node.

@@ -2,8 +2,7 @@
 
 use super::message::{Forwarded, OutgoingMessage, Pooled, Request, Response, Role, response_to};
 use crate::credit::{SenderId, Sent};
-use crate::event::Event;
-use crate::memory::Md;
+use crate::memory::{EqHandle, Md};
 use lnet_wire::{NetId, Nid, Pid};
 use std::sync::Arc;
 
@@ -33,12 +32,11 @@ impl OutgoingMessage {
         }
     }
 
-    /// The event to report when the message ends.
-    pub(crate) const fn event(&self) -> Option<&Event> {
+    /// The queue for the event to report when the message ends.
+    pub(crate) fn event_queue(&self) -> Option<EqHandle> {
         match &self.role {
-            Role::Request(request) => request.event.as_ref(),
-            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.event),
-            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
+            Role::Request(Request { report: None, .. }) => None,
+            _ => self.md()?.spec().eq,
         }
     }
 
@@ -77,7 +75,7 @@ impl OutgoingMessage {
 
     /// Whether the message repeats a request whose result another message reports.
     pub(crate) const fn is_copy(&self) -> bool {
-        matches!(self.role, Role::Request(Request { event: None, .. }))
+        matches!(self.role, Role::Request(Request { report: None, .. }))
     }
 
     /// Whether the response to the message has arrived, which proves that the message has arrived, whatever its driver reports.

@@ -1,7 +1,6 @@
 //! A PUT or GET that is not a message yet.
 
 use crate::environment::time::Time;
-use crate::event::Event;
 use crate::memory::Md;
 use lnet_wire::{Body, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL};
 use std::sync::Arc;
@@ -36,8 +35,8 @@ pub(crate) struct SendRequest {
     pub(crate) target: Target,
     pub(crate) md: Arc<Md>,
     pub(crate) outgoing: Outgoing,
-    /// The SEND event, without its status.
-    pub(crate) event: Event,
+    /// The threshold of the MD after this operation.
+    pub(crate) threshold: i32,
     /// The time of the call, if the delays of the request are measured.
     pub(crate) begun: Option<Time>,
     /// The deadline of the operation, counted from the call, so that it includes the wait for discovery.
