@@ -49,7 +49,9 @@ impl DataPath {
 
     /// Posts a message like [`DataPath::launch`], even if handlers are deeply nested.
     pub(crate) fn post_now(&self, message: Pooled<OutgoingMessage>) {
-        self.run(SendStep::Post(message));
+        let mut steps = Steps::begin();
+        self.post(message, &mut steps);
+        self.run_rest(steps);
     }
 
     /// Sets the credits of a peer NI to those of its net, if this node is on that net (OM-6).
@@ -74,7 +76,9 @@ impl DataPath {
 
     /// Completes a message that a driver had.
     pub(crate) fn end(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>) {
-        self.run(SendStep::End(message, result));
+        let mut steps = Steps::begin();
+        self.finish(message, result, &mut steps);
+        self.run_rest(steps);
     }
 
     /// Moves the messages that wait for a credit of this interface, or of a peer NI and would leave by this
@@ -152,7 +156,20 @@ impl DataPath {
 
     fn run(&self, first: SendStep) {
         let mut steps = Steps::begin();
-        let mut next = Some(first);
+        steps.push(first);
+        self.run_rest(steps);
+    }
+
+    /// Takes the steps that the first one has left, of which most messages have none.
+    #[inline]
+    fn run_rest(&self, steps: Steps) {
+        if steps.0.is_some() {
+            self.run_steps(steps);
+        }
+    }
+
+    fn run_steps(&self, mut steps: Steps) {
+        let mut next = steps.pop();
         while let Some(mut step) = next {
             if let SendStep::Resume(message) = &mut step {
                 self.count_wait(Delay::CreditWait, message);
@@ -469,6 +486,7 @@ impl Steps {
 }
 
 impl Drop for Steps {
+    #[inline]
     fn drop(&mut self) {
         if let Some(steps) = self.0.take() {
             SPARE_STEP_QUEUE.set(steps);
