@@ -6,15 +6,17 @@ use crate::model::Criteria;
 use crate::model::DiscoveryState;
 use crate::model::{Peer, PeerNet, PeerNi, PeerState};
 use foldhash::HashMap;
-use foldhash::fast::FixedState;
+use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
-use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
 /// The number of tables of peer NIs, so that threads seldom contend for a lock.
 const SHARDS: usize = 16;
+
+/// An odd number near 2^32 divided by the golden ratio: multiples of it are spread evenly.
+const SPREAD: u32 = 0x9e37_79b1;
 
 type Shard = HashMap<Nid, Arc<PeerNi>>;
 
@@ -293,8 +295,14 @@ impl PeerTable {
         self.shard(nid).write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline]
     fn shard(&self, nid: Nid) -> &RwLock<Shard> {
-        &self.shards[FixedState::default().hash_one(nid) as usize % SHARDS]
+        let number = match nid.address() {
+            Address::Short(address) => address,
+            Address::Long([.., a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
+        };
+        // The upper bits of the product differ for consecutive addresses, and for those of consecutive networks.
+        &self.shards[(number.wrapping_mul(SPREAD) >> 24) as usize % SHARDS]
     }
 }
 
