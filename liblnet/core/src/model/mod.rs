@@ -44,7 +44,6 @@ pub(crate) use discovery_state::{DiscoveryState, Inner};
 pub use failure::{Cause, Delivery, SendFailure};
 pub use failure_counts::{CauseCounters, CauseCounts, HealthTotals};
 pub(crate) use incarnation::Evidence;
-pub(crate) use last_use::LastUse;
 #[cfg(all(test, not(loom)))]
 pub(crate) use last_use::LatestUse;
 pub use lnet_wire::Reachability;

@@ -129,10 +129,12 @@ impl Nets {
             ));
         }
         let mut nets = self.0.clone();
-        match nets.iter_mut().find(|net| net.id == ni.nid().net()) {
-            Some(net) => net.nis.push(ni),
-            None => nets.push(Net { id: ni.nid().net(), nis: vec![ni], usage: Arc::default() }),
-        }
+        let net = match nets.iter_mut().find(|net| net.id == ni.nid().net()) {
+            Some(net) => net,
+            None => nets.push_mut(Net { id: ni.nid().net(), nis: Vec::new(), usage: Arc::default() }),
+        };
+        ni.set_net_usage(&net.usage);
+        net.nis.push(ni);
         Ok(Self(nets))
     }
 
@@ -140,7 +142,11 @@ impl Nets {
     pub(crate) fn without(&self, nid: Nid) -> Self {
         let mut nets = self.0.clone();
         for net in &mut nets {
+            let before = net.nis.len();
             net.nis.retain(|ni| ni.nid() != nid);
+            if net.nis.len() < before {
+                net.usage.latest_ni_use().retain(net.nis.iter().map(|ni| ni.last_use()));
+            }
         }
         nets.retain(|net| !net.nis.is_empty());
         Self(nets)

@@ -1,5 +1,6 @@
 //! The state of a net that changes while messages flow.
 
+use super::last_use::LatestUse;
 use super::message_turn::MessageTurn;
 use super::priority::LOWEST_PRIORITY;
 use std::num::NonZeroU32;
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub struct NetUsage {
     priority: AtomicU32,
     turn: MessageTurn,
+    latest_ni_use: LatestUse,
     nis_differ: AtomicBool,
     has_partners: AtomicBool,
     has_same_partners: AtomicBool,
@@ -21,6 +23,7 @@ impl Default for NetUsage {
         Self {
             priority: AtomicU32::new(LOWEST_PRIORITY),
             turn: MessageTurn::default(),
+            latest_ni_use: LatestUse::default(),
             nis_differ: AtomicBool::new(false),
             has_partners: AtomicBool::new(false),
             has_same_partners: AtomicBool::new(false),
@@ -47,6 +50,11 @@ impl NetUsage {
     /// The net's turn among the nets.
     pub(crate) const fn turn(&self) -> &MessageTurn {
         &self.turn
+    }
+
+    /// The most recent use of any NI on a local net.
+    pub(crate) const fn latest_ni_use(&self) -> &LatestUse {
+        &self.latest_ni_use
     }
 
     /// Whether selection rules distinguish the peer NIs on this net of a peer.

@@ -5,6 +5,7 @@ use super::last_use::LastUse;
 use super::lnd::{LndNi, StartError};
 use super::message::{OutgoingMessage, Pooled};
 use super::message_turn::MessageTurn;
+use super::net_usage::NetUsage;
 use super::priority::LOWEST_PRIORITY;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedNiPool, ni_credits_per_cpt};
@@ -15,8 +16,8 @@ use lnet_wire::nid::{Address, cpt_of_nid};
 use lnet_wire::{Errno, Nid};
 use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The tunables of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ pub struct Ni {
     mark: AtomicU64,
     /// The prefix length of the machine's address; 0: unknown.
     prefix_len: AtomicU32,
-    lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
+    lnd: OnceLock<Arc<dyn LndNi>>,
     down: AtomicBool,
     tx: Box<[SharedNiPool<Pooled<OutgoingMessage>>]>,
     /// The priority by selection rules.
@@ -109,6 +110,8 @@ pub struct Ni {
     turn: MessageTurn,
     /// The last use of the interface among the interfaces of this node.
     last_use: LastUse,
+    /// The use of the net that the interface is on.
+    net_usage: OnceLock<Arc<NetUsage>>,
     counters: Counters,
     latencies: Latencies,
     failures: CauseCounters,
@@ -150,6 +153,7 @@ impl Ni {
             priority: AtomicU32::new(LOWEST_PRIORITY),
             turn: MessageTurn::default(),
             last_use: LastUse::default(),
+            net_usage: OnceLock::new(),
             counters: Counters::default(),
             latencies: Latencies::default(),
             failures: CauseCounters::default(),
@@ -313,7 +317,20 @@ impl Ni {
         &self.last_use
     }
 
-    pub(crate) fn set_lnd(&self, lnd: std::sync::Arc<dyn LndNi>) {
+    /// Sets the use of the net that the interface is on.
+    pub(super) fn set_net_usage(&self, usage: &Arc<NetUsage>) {
+        // Called once, when the interface is added to the net.
+        let _ = self.net_usage.set(Arc::clone(usage));
+    }
+
+    /// Records that the interface is used now; `others` is the most recent use of those that are selected in turn with it.
+    pub(crate) fn note_use(&self, others: u64) {
+        if let Some(usage) = self.net_usage.get() {
+            usage.latest_ni_use().note_after(&self.last_use, others);
+        }
+    }
+
+    pub(crate) fn set_lnd(&self, lnd: Arc<dyn LndNi>) {
         // Called once, by the thread that starts the interface.
         let _ = self.lnd.set(lnd);
     }

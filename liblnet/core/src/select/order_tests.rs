@@ -316,3 +316,44 @@ fn any_peer_ni() -> impl Strategy<Value = (u32, bool, u32, u32, usize)> {
     let priority = prop_oneof![Just(u32::MAX), any::<u32>(), 0_u32..3];
     (health, any::<bool>(), priority, 0_u32..4, 0_usize..3)
 }
+
+proptest! {
+    /// PS-31: fails if a use of a local NI gets another number than one above those of all others on the nets of the peer, or if
+    /// the most recently used one gets a new number, whatever nets peers have in common, and whichever interfaces are removed.
+    #[test]
+    fn the_use_of_a_local_ni_is_after_those_of_the_others_on_the_nets_of_the_peer(
+        steps in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0_u8..10), 1..100),
+    ) {
+        let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.1.1@tcp1", "10.0.1.2@tcp1", "10.0.1.3@tcp1", "10.0.2.1@tcp2"];
+        let mut nets = nets(&own);
+        let its = [
+            &["10.0.0.9@tcp"][..],
+            &["10.0.0.8@tcp", "10.0.1.8@tcp1"],
+            &["10.0.1.7@tcp1", "10.0.2.7@tcp2", "10.0.9.7@tcp9"],
+            &["10.0.2.6@tcp2", "10.0.1.6@tcp1", "10.0.0.6@tcp"],
+        ];
+        let peers = its.map(|nids| peer(nids, PeerState::MULTI_RAIL).1);
+        let mut naive: Vec<(Nid, u64)> = nets.nis().map(|ni| (ni.nid(), 0)).collect();
+        for (peer, ni, change) in steps {
+            let all: Vec<Arc<Ni>> = nets.nis().cloned().collect();
+            if change == 0 && all.len() > 1 {
+                nets = nets.without(all[ni.index(all.len())].nid());
+                naive.retain(|(nid, _)| nets.ni(*nid).is_some());
+                continue;
+            }
+            let peer = &peers[peer.index(peers.len())];
+            let path = |ni: &Arc<Ni>| peer.iter().find(|its| its.nid().net() == ni.nid().net()).map(|its| (Arc::clone(ni), its));
+            let paths: Vec<_> = all.iter().filter_map(path).collect();
+            let Some((ni, peer_ni)) = paths.get(ni.index(paths.len().max(1))) else { continue };
+            let is_in_turn = |(nid, _): &&(Nid, u64)| *nid != ni.nid() && paths.iter().any(|(ni, _)| ni.nid() == *nid);
+            let others = naive.iter().filter(is_in_turn).map(|(_, number)| *number).max().unwrap_or(0);
+            let this = naive.iter_mut().find(|(nid, _)| *nid == ni.nid()).unwrap();
+            if this.1 <= others {
+                this.1 = others + 1;
+            }
+            answered(&nets, ni, peer_ni);
+            let numbers: Vec<(Nid, u64)> = nets.nis().map(|ni| (ni.nid(), ni.last_use().get())).collect();
+            prop_assert_eq!(&numbers, &naive);
+        }
+    }
+}
