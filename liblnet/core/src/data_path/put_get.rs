@@ -106,33 +106,19 @@ impl DataPath {
 
     /// Sends a request, or parks it until its peer is discovered.
     pub(crate) fn send_request(&self, mut request: SendRequest) {
-        let SendRequest { target, .. } = request;
-        let destination = loop {
-            let destination = match self.destination(&request) {
-                Ok(destination) => destination,
-                Err(why) => return self.refuse(request, why),
-            };
-            if let Some(destination) = &destination {
-                self.begin_measuring(&mut request, destination);
-            }
-            let waits = destination.as_ref().filter(|peer_ni| {
-                request.wait != DiscoveryWait::Over
-                    && !self.discovery.is_kept_by_this_handler()
-                    && self.discovery.must_wait(&self.topology, peer_ni, target.portal)
-            });
-            request = match waits {
-                None => break destination,
-                Some(peer_ni) => match self.discovery.park(&self.env, &peer_ni.peer().discovery, request) {
-                    None => return,
-                    Some(request) if request.md.is_aborted() => {
-                        return self.refuse(request, Errno::Cancelled);
-                    }
-                    Some(request) => request,
-                },
-            };
+        let destination = match self.destination(&request) {
+            Ok(destination) => destination,
+            Err(why) => return self.refuse(request, why),
         };
-        let reserved = target.portal == RESERVED_PORTAL;
-        match self.select_path_of_request(request.source, destination.as_ref(), reserved, Some(&request.md)) {
+        if let Some(peer_ni) = &destination {
+            self.begin_measuring(&mut request, peer_ni);
+            let may_wait = request.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
+            if may_wait && self.discovery.must_wait(&self.topology, peer_ni, request.target.portal) {
+                return self.park_request(request, peer_ni);
+            }
+        }
+        let reserved = request.target.portal == RESERVED_PORTAL;
+        match self.take_path_of_request(&request, destination.as_ref(), reserved) {
             Ok(chosen) => {
                 self.count_discovery_wait(&request, &chosen.ni, destination.as_deref());
                 self.launch(self.address(request, chosen));
@@ -145,6 +131,16 @@ impl DataPath {
                     None => self.refuse(request, errno),
                 }
             }
+        }
+    }
+
+    /// Parks a request until its peer is discovered. If that has ended in the meantime, the request is sent.
+    #[cold]
+    fn park_request(&self, request: SendRequest, peer_ni: &PeerNi) {
+        match self.discovery.park(&self.env, &peer_ni.peer().discovery, request) {
+            None => {}
+            Some(request) if request.md.is_aborted() => self.refuse(request, Errno::Cancelled),
+            Some(request) => self.send_request(request),
         }
     }
 
@@ -193,15 +189,8 @@ impl DataPath {
         request.md.is_of_client() && self.topology.is_own(nid)
     }
 
-    /// Records the use of a path, for the turns among interfaces, peer NIs and routes.
-    pub(crate) fn use_path(&self, chosen: &ChosenPath) {
-        chosen.commit();
-        self.topology.note_turns(chosen);
-    }
-
-    /// Makes a message of a request, with its path.
+    /// Makes a message of a request, with the path that it takes.
     fn address(&self, request: SendRequest, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
-        self.use_path(&chosen);
         let pid = request.target.pid;
         let nids = match (&chosen.peer_ni, request.target.nid) {
             (None, Some(nid)) => (request.source.unwrap_or(nid), nid),
@@ -281,7 +270,9 @@ impl DataPath {
     /// path until something changes.
     pub fn select_path(&self, source: Option<Nid>, destination: Nid) -> Result<ChosenPath, Errno> {
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        self.select_path_of_request(source, peer_ni.as_ref(), false, None)
+        let numa = self.numa(None);
+        let path_request = self.path_request(source, destination, numa.as_ref());
+        self.topology.with_paths(|paths| select::select_path(paths, peer_ni.as_ref(), path_request))
     }
 
     /// Like [`DataPath::select_path`], with the reasons. An unknown NID is treated as a peer that is not multi-rail, and is
@@ -299,18 +290,18 @@ impl DataPath {
         self.topology.with_paths(|paths| select::explain(paths, peer_ni.as_ref(), path_request))
     }
 
-    /// Selects the path of a message from the memory of `md`.
-    fn select_path_of_request(
+    /// Selects the path of a request, which takes it.
+    fn take_path_of_request(
         &self,
-        source: Option<Nid>,
+        request: &SendRequest,
         peer_ni: Option<&Arc<PeerNi>>,
         reserved: bool,
-        md: Option<&Md>,
     ) -> Result<ChosenPath, Errno> {
-        let numa = self.numa(md);
+        let numa = self.numa(Some(&request.md));
         let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
-        let path_request = PathRequest { reserved, ..self.path_request(source, destination, numa.as_ref()) };
-        self.topology.with_paths(|paths| select::select_path(paths, peer_ni, path_request))
+        let path_request =
+            PathRequest { reserved, ..self.path_request(request.source, destination, numa.as_ref()) };
+        self.topology.take_path(peer_ni, &path_request)
     }
 
     /// Selects a new path from `source`, or from any NID, for a message that may have been sent before.

@@ -146,7 +146,7 @@ impl DataPath {
     }
 
     pub(crate) fn readdress(&self, message: &mut OutgoingMessage, chosen: ChosenPath) {
-        self.use_path(&chosen);
+        self.topology.use_path(&chosen);
         let destination = chosen.destination();
         message.header.dest_nid = destination;
         if !message.is_forwarded() {

@@ -128,8 +128,24 @@ impl ChosenPath {
     /// Commits the selection: its candidates come last among equals next time (PS-31), and a peer that is not
     /// multi-rail is bound to the local NI (PS-30).
     pub(crate) fn commit(&self) {
-        let Some(peer_ni) = &self.peer_ni else { return };
-        note_use(&self.ni, self.latest_use_of_others, &peer_ni.peer_now(), peer_ni);
+        if let Some(peer_ni) = &self.peer_ni {
+            self.commit_by(peer_ni, &peer_ni.peer_now());
+        }
+    }
+
+    /// [`ChosenPath::commit`] of a path to this peer.
+    #[inline]
+    pub(super) fn commit_to(&self, peer: &Peer) {
+        match &self.peer_ni {
+            Some(peer_ni) if self.routed.is_none() => self.commit_by(peer_ni, peer),
+            _ => self.commit(),
+        }
+    }
+
+    /// Commits a path whose next hop is `peer_ni`, of `peer`.
+    #[inline]
+    fn commit_by(&self, peer_ni: &PeerNi, peer: &Peer) {
+        note_use(&self.ni, self.latest_use_of_others, peer, peer_ni);
         if let Some(Routed { route, destination, .. }) = &self.routed {
             route.note_use();
             destination.note_sent();

@@ -11,16 +11,17 @@ use lnet_wire::Nid;
 use std::sync::{Arc, Weak};
 
 /// The best common net of this node and a peer. A single one is not compared.
+#[inline]
 pub(super) fn best_net<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
-    path_request: PathRequest<'a>,
+    path_request: &PathRequest<'a>,
 ) -> Option<(&'a Net, &'a PeerNet)> {
     let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
     let first = shared.next()?;
     match shared.next() {
         None => Some(first),
-        Some(_) => best(shared_nets(nets, peer, path_request)).map(|(_, nets)| nets),
+        Some(_) => best(shared_nets(nets, peer, *path_request)).map(|(_, nets)| nets),
     }
 }
 
@@ -38,15 +39,25 @@ pub(super) fn shared_nets<'a>(
 }
 
 /// The best local NI on a net to send to these peer NIs.
+#[inline]
 pub(super) fn best_local_ni<'a>(
+    net: &'a Net,
+    peer_nis: &'a [Weak<PeerNi>],
+    preferring: Preferring<'_>,
+    path_request: &PathRequest<'_>,
+) -> Option<&'a Arc<Ni>> {
+    match net.nis() {
+        [only] => Some(only),
+        _ => best_of_several_nis(net, peer_nis, preferring, *path_request),
+    }
+}
+
+fn best_of_several_nis<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
     preferring: Preferring<'_>,
     path_request: PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
-    if let [only] = net.nis() {
-        return Some(only);
-    }
     let preferences = preferring.local_nis(net.nis());
     match LocalNiCandidate::does_rank_decide(net, !preferences.are_empty(), path_request) {
         true => LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni))),
@@ -97,7 +108,21 @@ pub(super) fn local_nis<'a>(
 }
 
 /// The best peer NI of a peer on a net, to be sent to by `ni`, or over a gateway.
+#[inline]
 pub(super) fn best_peer_ni(
+    peer_net: &PeerNet,
+    ni: &Ni,
+    gateway: Option<Nid>,
+    path_request: &PathRequest<'_>,
+) -> Option<Arc<PeerNi>> {
+    // A single one is not compared.
+    match &peer_net.nis[..] {
+        [only] => only.upgrade(),
+        _ => best_of_several_peer_nis(peer_net, ni, gateway, *path_request),
+    }
+}
+
+fn best_of_several_peer_nis(
     peer_net: &PeerNet,
     ni: &Ni,
     gateway: Option<Nid>,

@@ -54,12 +54,40 @@ pub fn select_path(
     destination: Option<&Arc<PeerNi>>,
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
-    let nets = paths.nets;
+    match destination.filter(|_| !path_request.destination.is_loopback()) {
+        None => select_loopback(paths),
+        Some(named) => select_path_to(paths, named, &named.peer_now(), &path_request),
+    }
+}
+
+/// Selects the path of a request as [`select_path`] does, and commits it ([`ChosenPath::commit`]).
+pub(crate) fn take_path(
+    paths: Paths<'_>,
+    destination: Option<&Arc<PeerNi>>,
+    path_request: &PathRequest<'_>,
+) -> Result<ChosenPath, Errno> {
     let Some(named) = destination.filter(|_| !path_request.destination.is_loopback()) else {
-        let ni = nets.ni(Nid::LOOPBACK).ok_or(Errno::HostUnreachable)?;
-        return Ok(ChosenPath::loopback(ni));
+        return select_loopback(paths);
     };
     let peer = &**named.peer_now();
+    let chosen = select_path_to(paths, named, peer, path_request)?;
+    chosen.commit_to(peer);
+    Ok(chosen)
+}
+
+fn select_loopback(paths: Paths<'_>) -> Result<ChosenPath, Errno> {
+    paths.nets.ni(Nid::LOOPBACK).map(ChosenPath::loopback).ok_or(Errno::HostUnreachable)
+}
+
+/// Selects the path to a peer.
+#[inline]
+fn select_path_to(
+    paths: Paths<'_>,
+    named: &Arc<PeerNi>,
+    peer: &Peer,
+    path_request: &PathRequest<'_>,
+) -> Result<ChosenPath, Errno> {
+    let nets = paths.nets;
     if let Some(source) = path_request.source {
         let ni = nets.ni(source).ok_or(Errno::Invalid)?;
         return match source.net() == named.nid().net() {
@@ -68,17 +96,17 @@ pub fn select_path(
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
                 Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither).sticking(sticks))
             }
-            false => over_gateway(paths, named, Some(ni), path_request),
+            false => over_gateway(paths, named, Some(ni), *path_request),
         };
     }
     if is_named_only(peer, path_request) {
-        return select_path_to_named(paths, named, path_request);
+        return select_path_to_named(paths, named, *path_request);
     }
     let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
-        return over_gateway(paths, named, None, path_request);
+        return over_gateway(paths, named, None, *path_request);
     };
     if !paths.routes.is_empty()
-        && let Some(routed) = better_route(paths, named, (net, peer_net), path_request)
+        && let Some(routed) = better_route(paths, named, (net, peer_net), *path_request)
     {
         return Ok(routed);
     }
@@ -90,7 +118,7 @@ pub fn select_path(
 
 /// Whether a message must go to the NID that was named: its peer is not multi-rail, or it has been restarted
 /// and has not yet reported its NIDs. Until then only requests to the reserved portal, which ask for them, go to the others.
-fn is_named_only(peer: &Peer, path_request: PathRequest<'_>) -> bool {
+fn is_named_only(peer: &Peer, path_request: &PathRequest<'_>) -> bool {
     !peer.is_multi_rail()
         || path_request.forwarded
         || peer.discovery.has_restarted() && !path_request.reserved
@@ -124,7 +152,7 @@ fn select_path_to_named(
         return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
     }
     let its = [Arc::downgrade(named)];
-    let ni = best_local_ni(net, &its, Preferring::one(named), path_request).ok_or(Errno::HostUnreachable)?;
+    let ni = best_local_ni(net, &its, Preferring::one(named), &path_request).ok_or(Errno::HostUnreachable)?;
     Ok(ChosenPath::direct(nets, peer, ni, named, Choice::LocalEnd).sticking(!reserved))
 }
 
@@ -139,8 +167,8 @@ pub(crate) fn select_path_to_other_nid(
     let others =
         shared_nets(nets, peer, path_request).filter(|(_, (net, _))| path_request.came_by != Some(net.id()));
     let (_, (net, peer_net)) = best(others)?;
-    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), path_request)?;
-    let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
+    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), &path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, None, &path_request)?;
     let chosen = ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds);
     (!chosen.is_dead()).then_some(chosen)
 }
@@ -150,15 +178,15 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_suspect: bool)
     let net = nets.net(peer_ni.nid().net())?;
     let path_request = of_ping(peer_ni.nid(), any_suspect);
     let its = [Arc::downgrade(peer_ni)];
-    best_local_ni(net, &its, Preferring::NONE, path_request).map(|ni| ni.nid())
+    best_local_ni(net, &its, Preferring::NONE, &path_request).map(|ni| ni.nid())
 }
 
 /// The best path to a peer on one of the nets that it has in common with this node: the local NID and the peer's.
 pub(crate) fn best_path_on(nets: &Nets, peer: &Peer, net: NetId) -> Option<(Nid, Nid)> {
     let (net, peer_net) = (nets.net(net)?, peer.net(net)?);
     let path_request = of_ping(peer.primary, true);
-    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), path_request)?;
-    let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
+    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), &path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, None, &path_request)?;
     Some((ni.nid(), peer_ni.nid()))
 }
 

@@ -115,7 +115,7 @@ proptest! {
         let its = [Arc::downgrade(named)];
         for used in uses {
             let preferring = Preferring::one(named);
-            let chosen = best_local_ni(net, &its, preferring, request).unwrap();
+            let chosen = best_local_ni(net, &its, preferring, &request).unwrap();
             let candidates = || local_nis(net, &its, &preferring.local_nis(net.nis()), request).collect::<Vec<_>>().into_iter();
             let expected = first(candidates(), |_| true, |_| false).unwrap();
             prop_assert_eq!(chosen.nid(), expected.nid());
@@ -168,7 +168,7 @@ proptest! {
         let request = PathRequest { any_suspect, compare_queued_bytes, ..path_request(None, &nids[0]) };
         let clock = TurnClock::default();
         for used in uses {
-            let chosen = best_peer_ni(peer_net, ni, None, request).unwrap();
+            let chosen = best_peer_ni(peer_net, ni, None, &request).unwrap();
             let expected = first(held_peer_nis(peer_net, ni, None, request), |_| true, |_| false).unwrap();
             prop_assert_eq!(chosen.nid(), expected.nid());
 

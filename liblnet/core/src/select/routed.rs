@@ -65,7 +65,7 @@ pub(super) fn over_gateway(
 
 /// Whether a message may go to another NID of the peer behind a gateway than the one that was named.
 pub(super) fn is_any_nid_meant(peer: &Peer, source: Option<&Arc<Ni>>, path_request: PathRequest<'_>) -> bool {
-    source.is_none() && !is_named_only(peer, path_request)
+    source.is_none() && !is_named_only(peer, &path_request)
 }
 
 /// The local NI for sending to a node that is not multi-rail and is behind a gateway: the one that rules prefer. It stays the
@@ -106,7 +106,7 @@ fn to_best_of(
     path_request: PathRequest<'_>,
 ) -> Option<ChosenPath> {
     let gateway = Some(hop.route.route.gateway);
-    let destination = best_peer_ni(peer_net, &hop.ni, gateway, path_request)?;
+    let destination = best_peer_ni(peer_net, &hop.ni, gateway, &path_request)?;
     Some(ChosenPath::over(paths.nets, hop, &destination, Choice::BothEnds))
 }
 
@@ -215,7 +215,7 @@ fn best_path_to_gateway(
         let its = [Arc::downgrade(named)];
         let ni = match source {
             Some(ni) => ni,
-            None => best_local_ni(net, &its, preferring.by_gateway(Preferring::one(named)), path_request)?,
+            None => best_local_ni(net, &its, preferring.by_gateway(Preferring::one(named)), &path_request)?,
         };
         return Some((Arc::clone(ni), Arc::clone(named)));
     }
@@ -224,10 +224,10 @@ fn best_path_to_gateway(
         Some(ni) => ni,
         None => {
             let preferring = preferring.by_gateway(Preferring::best_of(peer_net));
-            best_local_ni(net, &peer_net.nis, preferring, path_request)?
+            best_local_ni(net, &peer_net.nis, preferring, &path_request)?
         }
     };
-    let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, None, &path_request)?;
     Some((Arc::clone(ni), peer_ni))
 }
 

@@ -33,11 +33,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The nets, peers, routes and rules of a node. Values that are read for each message are replaced as a whole;
 /// any thread may read.
 pub(crate) struct Topology {
-    nets: ArcSwap<Nets>,
+    tables: ArcSwap<PathTables>,
     /// Whether there is one interface beside the loopback, or none.
     single_rail: AtomicBool,
     peers: PeerTable,
-    routes: ArcSwap<Routes>,
     former_routes: Mutex<FormerRoutes>,
     router: ArcSwap<Router>,
     basis: AppliedRules<RuleSet>,
@@ -46,15 +45,27 @@ pub(crate) struct Topology {
     turn_clock: TurnClock,
 }
 
+/// The local nets and the routes, which a message reads together. They are replaced under the configuration lock.
+#[derive(Clone, Debug, Default)]
+struct PathTables {
+    nets: Arc<Nets>,
+    routes: Arc<Routes>,
+}
+
+impl PathTables {
+    fn paths(&self) -> Paths<'_> {
+        Paths { nets: &self.nets, routes: &self.routes }
+    }
+}
+
 /// Methods about local nets.
 impl Topology {
     /// A topology without nets and peers.
     pub(crate) fn new() -> Self {
         Self {
-            nets: ArcSwap::from_pointee(Nets::default()),
+            tables: ArcSwap::default(),
             single_rail: AtomicBool::new(true),
             peers: PeerTable::new(),
-            routes: ArcSwap::default(),
             former_routes: Mutex::default(),
             router: ArcSwap::default(),
             basis: AppliedRules::new(RuleSet::default()),
@@ -65,24 +76,26 @@ impl Topology {
 
     /// The current nets.
     pub(crate) fn nets(&self) -> Arc<Nets> {
-        self.nets.load_full()
+        Arc::clone(&self.tables.load().nets)
     }
 
     /// Calls `look` with the current nets, for a short access.
     pub(crate) fn with_nets<R>(&self, look: impl FnOnce(&Nets) -> R) -> R {
-        look(&self.nets.load())
+        look(&self.tables.load().nets)
     }
 
     /// Calls `look` with the current nets and routes, for a short access.
     pub(crate) fn with_paths<R>(&self, look: impl FnOnce(Paths<'_>) -> R) -> R {
-        look(Paths { nets: &self.nets.load(), routes: &self.routes.load() })
+        look(self.tables.load().paths())
     }
 
     /// Replaces the nets; returns the previous ones.
     pub(crate) fn replace_nets(&self, _: &ConfigGuard<'_>, nets: Arc<Nets>) -> Arc<Nets> {
         let rails = nets.nis().filter(|ni| !ni.nid().is_loopback()).count();
         self.single_rail.store(rails <= 1, Ordering::Relaxed);
-        self.nets.swap(nets)
+        let before = self.tables.load_full();
+        self.tables.store(Arc::new(PathTables { nets, routes: Arc::clone(&before.routes) }));
+        Arc::clone(&before.nets)
     }
 
     /// The local NI with this NID.
@@ -174,8 +187,8 @@ impl Topology {
 
     /// Whether a route, in whatever state, leads to a net of this peer, so that messages wait for it to come up.
     pub(crate) fn is_routed(&self, peer: &Peer) -> bool {
-        let routes = self.routes.load();
-        peer.nets.iter().any(|net| routes.lead_to(net.id))
+        let tables = self.tables.load();
+        peer.nets.iter().any(|net| tables.routes.lead_to(net.id))
     }
 
     /// Whether a message has ever arrived from any NID of this peer.
@@ -246,8 +259,8 @@ impl Topology {
     /// Whether `gateway` is the gateway of a route, and all messages over it could take another path.
     pub(crate) fn has_substitute_gateways(&self, gateway: &PeerNi) -> bool {
         let gateway = &**gateway.peer_now();
-        let routes = self.routes.load();
-        let its = routes.active().iter().filter(|route| gateway.nids.contains(&route.route.gateway));
+        let tables = self.tables.load();
+        let its = tables.routes.active().iter().filter(|route| gateway.nids.contains(&route.route.gateway));
         let mut nets = its.map(|route| route.route.net).peekable();
         nets.peek().is_some()
             && self.with_paths(|paths| {
@@ -302,18 +315,18 @@ impl Topology {
 impl Topology {
     /// The current routes.
     pub(crate) fn routes(&self) -> Arc<Routes> {
-        self.routes.load_full()
+        Arc::clone(&self.tables.load().routes)
     }
 
     /// Whether any route leads to `net`.
     pub(crate) fn has_route_to(&self, net: NetId) -> bool {
-        self.routes.load().lead_to(net)
+        self.tables.load().routes.lead_to(net)
     }
 
     /// Whether a route to `net` has the peer with the NID `gateway`, by whatever NID, as its gateway.
     pub(crate) fn has_route_over(&self, net: NetId, gateway: Nid) -> bool {
         self.peer(gateway).is_some_and(|peer| {
-            self.routes.load().to(net).any(|active| peer.nids.contains(&active.route.gateway))
+            self.tables.load().routes.to(net).any(|active| peer.nids.contains(&active.route.gateway))
         })
     }
 
@@ -322,7 +335,8 @@ impl Topology {
     /// any route.
     pub(crate) fn may_come_through(&self, source: Nid, gateway: Nid, now: Time) -> bool {
         let Some(gateway) = self.peer(gateway) else { return false };
-        let routes = self.routes.load();
+        let tables = self.tables.load();
+        let routes = &tables.routes;
         let names_it = |net| routes.to(net).any(|active| gateway.nids.contains(&active.route.gateway));
         let net = source.net();
         if names_it(net)
@@ -338,7 +352,7 @@ impl Topology {
 
     /// Whether a route has this peer as its gateway.
     pub(crate) fn is_gateway(&self, peer: &Peer) -> bool {
-        self.routes.load().have_gateway(&peer.nids)
+        self.tables.load().routes.have_gateway(&peer.nids)
     }
 
     /// Adds a route (RT-1): see [`Routes::with`].
@@ -348,30 +362,27 @@ impl Topology {
         route: Route,
         gateway: impl FnOnce() -> Arc<PeerNi>,
     ) -> Result<(), Errno> {
-        let routes = self.routes.load().with(route, &self.nets.load(), gateway)?;
-        self.routes.store(Arc::new(routes));
-        self.renew_rules(config);
+        let routes = self.routes().with(route, &self.nets(), gateway)?;
+        self.replace_routes(config, routes);
         Ok(())
     }
 
     /// Whether there are any routes.
     pub(crate) fn has_routes(&self) -> bool {
-        !self.routes.load().active().is_empty()
+        !self.tables.load().routes.active().is_empty()
     }
 
     /// Renews the peer NIs of gateways, see [`Routes::refreshed`]. Called under the configuration lock.
     pub(crate) fn refresh_gateways(&self, config: &ConfigGuard<'_>, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) {
-        if let Some(routes) = self.routes.load().refreshed(peer_ni) {
-            self.routes.store(Arc::new(routes));
-            self.renew_rules(config);
+        if let Some(routes) = self.routes().refreshed(peer_ni) {
+            self.replace_routes(config, routes);
         }
     }
 
     /// Deletes the routes that have become duplicates of others, and returns them, see [`Routes::without_duplicates`].
     pub(crate) fn delete_duplicate_routes(&self, config: &ConfigGuard<'_>) -> Vec<Route> {
-        let Some((routes, gone)) = self.routes.load().without_duplicates() else { return Vec::new() };
-        self.routes.store(Arc::new(routes));
-        self.renew_rules(config);
+        let Some((routes, gone)) = self.routes().without_duplicates() else { return Vec::new() };
+        self.replace_routes(config, routes);
         gone
     }
 
@@ -383,14 +394,18 @@ impl Topology {
         is_gateway: impl Fn(Nid) -> bool,
         now: Time,
     ) -> Result<(), Errno> {
-        let before = self.routes.load_full();
+        let before = self.routes();
         let routes = before.without(net, is_gateway)?;
         let name = |active: &Arc<ActiveRoute>| (active.route.net, active.route.gateway);
         let stays = |deleted: &(NetId, Nid)| routes.active().iter().any(|active| name(active) == *deleted);
         lock(&self.former_routes).note(before.active().iter().map(name).filter(|one| !stays(one)), now);
-        self.routes.store(Arc::new(routes));
-        self.renew_rules(config);
+        self.replace_routes(config, routes);
         Ok(())
+    }
+
+    fn replace_routes(&self, config: &ConfigGuard<'_>, routes: Routes) {
+        self.tables.store(Arc::new(PathTables { nets: self.nets(), routes: Arc::new(routes) }));
+        self.renew_rules(config);
     }
 
     /// The forwarding configuration.

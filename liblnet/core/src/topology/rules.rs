@@ -5,8 +5,8 @@ use super::{Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
 use crate::model::{LOWEST_PRIORITY, Partner, PeerNet};
 use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
-use crate::select::{self, ChosenPath};
-use lnet_wire::{Nid, Selector};
+use crate::select::{self, ChosenPath, PathRequest, Paths};
+use lnet_wire::{Errno, Nid, Selector};
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -135,10 +135,32 @@ impl Topology {
         self.basis.current().index.applied_to_peer_ni(nid)
     }
 
-    /// Counts a message that takes this path (cfg-145).
-    pub(crate) fn note_turns(&self, chosen: &ChosenPath) {
+    /// Selects the path of a message ([`select::select_path`]), which takes it: its candidates come last among equals, and where rules
+    /// count messages, the message is counted (cfg-145).
+    #[inline]
+    pub(crate) fn take_path(
+        &self,
+        destination: Option<&Arc<PeerNi>>,
+        path_request: &PathRequest<'_>,
+    ) -> Result<ChosenPath, Errno> {
+        self.with_paths(|paths| {
+            let chosen = select::take_path(paths, destination, path_request)?;
+            self.note_turns(paths, &chosen);
+            Ok(chosen)
+        })
+    }
+
+    /// Records that a message takes a path that has been selected, as [`Topology::take_path`] does.
+    pub(crate) fn use_path(&self, chosen: &ChosenPath) {
+        chosen.commit();
         if self.counts_messages.load(Ordering::Relaxed) {
-            self.with_paths(|paths| chosen.note_turns(paths, &self.turn_clock));
+            self.with_paths(|paths| self.note_turns(paths, chosen));
+        }
+    }
+
+    fn note_turns(&self, paths: Paths<'_>, chosen: &ChosenPath) {
+        if self.counts_messages.load(Ordering::Relaxed) {
+            chosen.note_turns(paths, &self.turn_clock);
         }
     }
 
@@ -146,7 +168,7 @@ impl Topology {
     fn candidates(&self, rules: &Rules) -> (Vec<Nid>, Vec<GatewayNids>) {
         let own = self.with_nets(|nets| nets.nis().map(|ni| ni.nid()).collect());
         let gateways = match rules.iter().any(|rule| rule.subject() == Some(Subject::Router)) {
-            true => gateways(self.routes.load().iter().map(|route| route.gateway), self.peers()),
+            true => gateways(self.routes().iter().map(|route| route.gateway), self.peers()),
             false => Vec::new(),
         };
         (own, gateways)
