@@ -104,6 +104,8 @@ pub struct Ni {
     lnd: OnceLock<Arc<dyn LndNi>>,
     down: AtomicBool,
     tx: Box<[SharedNiPool<Pooled<OutgoingMessage>>]>,
+    /// The credits over all CPU partitions when none is in use.
+    max_credits: Credits,
     /// The priority by selection rules.
     priority: AtomicU32,
     /// The interface's turn among the interfaces on its net.
@@ -138,7 +140,8 @@ impl Ni {
         }
         let bound_to = NonZeroUsize::new(config.cpts.len()).unwrap_or(cpts);
         let per_cpt = ni_credits_per_cpt(tunables.credits, tunables.peer_credits, bound_to);
-        let tx = (0..bound_to.get()).map(|_| SharedNiPool::new(per_cpt)).collect();
+        let tx: Box<[_]> = (0..bound_to.get()).map(|_| SharedNiPool::new(per_cpt)).collect();
+        let max_credits = Credits(tx.iter().map(|pool| pool.credits().0).sum());
         Ok(Self {
             nid,
             config,
@@ -150,6 +153,7 @@ impl Ni {
             lnd: OnceLock::new(),
             down: AtomicBool::new(false),
             tx,
+            max_credits,
             priority: AtomicU32::new(LOWEST_PRIORITY),
             turn: MessageTurn::default(),
             last_use: LastUse::default(),
@@ -275,6 +279,11 @@ impl Ni {
     /// driver or wait for it.
     pub fn credits(&self) -> Credits {
         Credits(self.tx.iter().map(|pool| pool.credits().0).sum())
+    }
+
+    /// The credits over all CPU partitions when none is in use.
+    pub(crate) const fn max_credits(&self) -> Credits {
+        self.max_credits
     }
 
     /// The lowest value of the credits: the sum of the lowest values of all partitions.

@@ -98,6 +98,7 @@ ranked_candidate! {
     /// not arise in user space.
     struct LocalNiCandidate of (ni: &Ni) with (path_state: PathState, preference: Preference, distance: u32)
     ranked as LocalNiRank among (net: &Net, has_partners: bool, path_request: PathRequest<'_>)
+    listed by last use, limits (most_credits: i32),
     explained (its, best) {
         /// Whether the driver reports a fatal error.
         fatal: bool {
@@ -141,7 +142,7 @@ ranked_candidate! {
         }
         /// Send credits; negative by the number of messages that wait.
         credits: i32 {
-            of: ni.credits().0, better: Higher, scope: Passing, rank: [whole],
+            of: ni.credits().0, better: Higher, scope: Passing, rank: [whole, limit most_credits],
             because: Credits, shows: value
         }
         /// The last use of the NI: higher is more recent, 0 is never.

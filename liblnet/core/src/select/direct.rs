@@ -60,9 +60,27 @@ fn best_of_several_nis<'a>(
 ) -> Option<&'a Arc<Ni>> {
     let preferences = preferring.local_nis(net.nis());
     match LocalNiCandidate::does_rank_decide(net, !preferences.are_empty(), path_request) {
-        true => LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni))),
+        true => least_recently_used_ni(net)
+            .or_else(|| LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni)))),
         false => best(local_nis(net, peer_nis, &preferences, path_request)).map(|(_, ni)| ni),
     }
+}
+
+/// The least recently used NI on a net, if no other can be better by its rank: rules distinguish none, and this one has all its
+/// health and credits.
+fn least_recently_used_ni(net: &Net) -> Option<&Arc<Ni>> {
+    let (first, others) = net.nis().split_first()?;
+    let (mut chosen, mut most_credits) = (first, first.max_credits().0);
+    for ni in others {
+        if LocalNiCandidate::do_rules_distinguish(ni, first) {
+            return None;
+        }
+        most_credits = most_credits.max(ni.max_credits().0);
+        if ni.last_use().get() < chosen.last_use().get() {
+            chosen = ni;
+        }
+    }
+    LocalNiCandidate::is_unsurpassed(chosen, most_credits).then_some(chosen)
 }
 
 /// The local NI for sending to a peer that is not multi-rail, and for which rules name partners. It stays the same as long as

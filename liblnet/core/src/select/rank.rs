@@ -286,6 +286,7 @@ macro_rules! ranked_candidate {
         impl $name {
             /// The rank by the values that are known before the other end of the path is selected, up to those that rules
             /// give the pair.
+            #[allow(dead_code, reason = "only peer NIs are considered before the other end is selected")]
             pub(super) fn standing($source: &$source_type) -> $rank {
                 let mut rank = $rank::LOWEST;
                 $(ranked_candidate!(@standing $scope, rank, Self::ROWS.$field, $better $form $type, $of);)+
