@@ -9,11 +9,13 @@
 //! The programs that share a node get returned credits in turn: none waits for all messages that another one has begun before.
 
 mod ni;
+mod open;
 mod round_robin_queue;
 mod shared;
 
 pub(crate) use ni::SharedNiPool;
 pub use ni::{NiCredit, NiCreditPool, RECLAIM_AFTER};
+use open::Closed;
 use round_robin_queue::RoundRobinQueue;
 pub use round_robin_queue::{SenderId, Sent};
 pub(crate) use shared::SharedPool;
@@ -88,6 +90,12 @@ impl<T> CreditPool<T> {
         let out = self.waiting.withdraw(wanted);
         self.credits.0 += out.len() as i32;
         out
+    }
+
+    /// Sets the number of credits to that of the pool while it was open.
+    fn note_closed(&mut self, Closed { credits, lowest }: Closed) {
+        self.credits = Credits(credits);
+        self.low_water = self.low_water.min(Credits(lowest));
     }
 
     /// The number of credits when none is in use.

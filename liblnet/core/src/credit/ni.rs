@@ -8,10 +8,10 @@
 //! Time is counted in epochs, at least `RECLAIM_AFTER` long, which begin only while messages wait: a message costs a
 //! counter, and does not read a clock.
 
+use super::open::{Closed, OpenCredits};
 use super::{CreditPool, Credits, SenderId, Sent};
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 /// The least time for which a message may keep a credit of an interface while others wait; the longest is twice this, and
@@ -126,25 +126,39 @@ impl<T> NiCreditPool<T> {
         self.low_water
     }
 
+    /// Sets the number of credits to that of the pool while it was open: all that were taken meanwhile are of this epoch.
+    fn note_closed(&mut self, closed: Closed) {
+        self.pool.note_closed(closed);
+        let in_use = self.pool.size().0.saturating_sub(closed.credits);
+        self.current = u32::try_from(in_use).unwrap_or(0).saturating_sub(self.previous);
+        self.low_water = self.low_water.min(Credits(closed.lowest));
+    }
+
+    /// The epoch, if credits may be taken and returned without the lock: nothing waits, and nothing is in use whose credit
+    /// was reclaimed.
+    fn open_epoch(&self) -> Option<u64> {
+        (self.pool.credits().0 >= 0 && self.reclaimed == 0).then_some(self.epoch)
+    }
+
     fn grant(&mut self, it: WaitingMessage<T>) -> (T, NiCredit) {
         self.current += 1;
         (it.item, NiCredit(self.epoch))
     }
 }
 
-/// An [`NiCreditPool`] behind a lock. The numbers that path selection compares are readable without it, slightly
-/// delayed.
+/// An [`NiCreditPool`] behind a lock, which is taken only if an item has to wait, or another one waits. The numbers that path
+/// selection compares are readable without it, slightly delayed.
 #[derive(Debug)]
 pub(crate) struct SharedNiPool<T> {
     pool: Mutex<NiCreditPool<T>>,
-    credits: AtomicI32,
+    open: OpenCredits,
 }
 
 impl<T> SharedNiPool<T> {
     pub(crate) fn new(credits: u32) -> Self {
         let pool = NiCreditPool::new(credits);
-        let credits = AtomicI32::new(pool.credits().0);
-        Self { pool: Mutex::new(pool), credits }
+        let open = OpenCredits::new(pool.credits().0);
+        Self { pool: Mutex::new(pool), open }
     }
 
     /// See [`NiCreditPool::take`].
@@ -153,13 +167,28 @@ impl<T> SharedNiPool<T> {
     where
         T: Sent,
     {
-        self.change(|pool| pool.take(item))
+        match self.try_take() {
+            Some(credit) => Some((item, credit)),
+            None => self.change(|pool| pool.take(item)),
+        }
+    }
+
+    /// Takes a credit, if there is one at the moment, without the lock. If not, [`SharedNiPool::take`] has to be called, which may
+    /// find one.
+    #[must_use]
+    #[inline]
+    pub(crate) fn try_take(&self) -> Option<NiCredit> {
+        self.open.take().map(NiCredit)
     }
 
     /// See [`NiCreditPool::give_back`].
     #[must_use]
+    #[inline]
     pub(crate) fn give_back(&self, credit: NiCredit) -> Option<(T, NiCredit)> {
-        self.change(|pool| pool.give_back(credit))
+        match self.open.give_back(credit.0) {
+            true => None,
+            false => self.change(|pool| pool.give_back(credit)),
+        }
     }
 
     /// [`NiCreditPool::next_epoch`], if the pool is exhausted.
@@ -187,23 +216,26 @@ impl<T> SharedNiPool<T> {
 
     /// See [`NiCreditPool::is_exhausted`].
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.credits().0 <= 0 && lock(&self.pool).is_exhausted()
+        self.credits().0 <= 0 && self.change(|pool| pool.is_exhausted())
     }
 
     /// The recent number of credits.
     pub(crate) fn credits(&self) -> Credits {
-        Credits(self.credits.load(Ordering::Relaxed))
+        Credits(self.open.credits())
     }
 
     /// The lowest number of credits so far.
     pub(crate) fn low_water(&self) -> Credits {
-        lock(&self.pool).low_water()
+        self.change(|pool| pool.low_water())
     }
 
     fn change<R>(&self, change: impl FnOnce(&mut NiCreditPool<T>) -> R) -> R {
         let mut pool = lock(&self.pool);
+        if let Some(closed) = self.open.close() {
+            pool.note_closed(closed);
+        }
         let result = change(&mut pool);
-        self.credits.store(pool.credits().0, Ordering::Relaxed);
+        self.open.publish(pool.credits().0, pool.open_epoch());
         result
     }
 }
@@ -332,5 +364,78 @@ mod tests {
             }
             prop_assert_eq!(pool.credits(), Credits(size as i32));
         }
+
+        /// CR-10: fails if a pool whose lock is not always taken grants other credits than one that is always changed under it.
+        #[test]
+        fn a_shared_pool_grants_the_same_credits_as_the_pool_behind_its_lock(
+            size in 1_u32..5,
+            steps in prop::collection::vec((0..9_u8, any::<usize>()), 0..200),
+        ) {
+            let (shared, mut plain) = (SharedNiPool::new(size), NiCreditPool::new(size));
+            let (mut next, mut out) = (0_u32, Vec::new());
+            for (step, which) in steps {
+                match step {
+                    0..=3 => {
+                        let granted = plain.take(next);
+                        prop_assert_eq!(shared.take(next), granted);
+                        out.extend(granted);
+                        next += 1;
+                    }
+                    4..=6 if !out.is_empty() => {
+                        let (_, credit) = out.swap_remove(which % out.len());
+                        let granted = plain.give_back(credit);
+                        prop_assert_eq!(shared.give_back(credit), granted);
+                        out.extend(granted);
+                    }
+                    7 => {
+                        let granted = if plain.is_exhausted() { plain.next_epoch() } else { Vec::new() };
+                        prop_assert_eq!(&shared.next_epoch(), &granted);
+                        out.extend(granted);
+                    }
+                    8 => {
+                        let wanted = |it: &u32| *it as usize % 3 == which % 3;
+                        prop_assert_eq!(shared.withdraw(wanted), plain.withdraw(wanted));
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!((shared.credits(), shared.is_exhausted()), (plain.credits(), plain.is_exhausted()));
+                prop_assert_eq!(shared.low_water(), plain.low_water());
+            }
+        }
+    }
+
+    /// CR-10: fails if an item waits although a credit has been returned, or a credit is lost or returned twice.
+    #[test]
+    fn threads_that_use_one_pool_get_all_credits_that_are_returned() {
+        const THREADS: u32 = 4;
+        const ITEMS: u32 = 5000;
+        let pool = SharedNiPool::new(2);
+        let run = &|number: u32| {
+            let mut served = 0;
+            for item in 0..ITEMS {
+                let mut granted = pool.take(number * ITEMS + item);
+                while let Some((_, credit)) = granted {
+                    served += 1;
+                    granted = pool.give_back(credit);
+                }
+                if item % 100 == 0 {
+                    let released = pool.next_epoch();
+                    served += released.len();
+                    let mut woken: Vec<_> =
+                        released.into_iter().filter_map(|(_, credit)| pool.give_back(credit)).collect();
+                    while let Some((_, credit)) = woken.pop() {
+                        served += 1;
+                        woken.extend(pool.give_back(credit));
+                    }
+                }
+            }
+            served
+        };
+        let served: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|number| scope.spawn(move || run(number))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(served, (THREADS * ITEMS) as usize);
+        assert_eq!(pool.credits(), Credits(2));
     }
 }

@@ -1,16 +1,20 @@
 //! A credit pool for several threads, whose numbers are readable without its lock.
 
+use super::open::OpenCredits;
 use super::{CreditPool, Credits, Sent};
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A [`CreditPool`] behind a lock. The numbers that path selection compares are readable without it, slightly
-/// delayed.
+/// The epoch of pools that have one only.
+const ONLY_EPOCH: u64 = 0;
+
+/// A [`CreditPool`] behind a lock, which is taken only if an item has to wait, or another one waits. The numbers that path selection
+/// compares are readable without it, slightly delayed.
 #[derive(Debug)]
 pub(crate) struct SharedPool<T> {
     pool: Mutex<CreditPool<T>>,
-    credits: AtomicI32,
+    open: OpenCredits,
     /// The bytes of all items that hold or await a credit.
     bytes: AtomicU64,
 }
@@ -18,8 +22,8 @@ pub(crate) struct SharedPool<T> {
 impl<T> SharedPool<T> {
     pub(crate) fn new(credits: u32) -> Self {
         let pool = CreditPool::new(credits);
-        let credits = AtomicI32::new(pool.credits().0);
-        Self { pool: Mutex::new(pool), credits, bytes: AtomicU64::new(0) }
+        let open = OpenCredits::new(pool.credits().0);
+        Self { pool: Mutex::new(pool), open, bytes: AtomicU64::new(0) }
     }
 
     /// [`CreditPool::take`] for an item of `bytes` bytes.
@@ -28,15 +32,34 @@ impl<T> SharedPool<T> {
     where
         T: Sent,
     {
+        if self.try_take(bytes) {
+            return Some(item);
+        }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.change(|pool| pool.take(item))
     }
 
+    /// Takes a credit for an item of `bytes` bytes, if there is one at the moment, without the lock. If not, [`SharedPool::take`]
+    /// has to be called, which may find one.
+    #[must_use]
+    #[inline]
+    pub(crate) fn try_take(&self, bytes: u64) -> bool {
+        let taken = self.open.take().is_some();
+        if taken {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        taken
+    }
+
     /// [`CreditPool::give_back`] of an item with the `bytes` passed to [`SharedPool::take`].
     #[must_use]
+    #[inline]
     pub(crate) fn give_back(&self, bytes: u64) -> Option<T> {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.change(CreditPool::give_back)
+        match self.open.give_back(ONLY_EPOCH) {
+            true => None,
+            false => self.change(CreditPool::give_back),
+        }
     }
 
     /// See [`CreditPool::resize`].
@@ -62,12 +85,12 @@ impl<T> SharedPool<T> {
 
     /// The recent number of credits.
     pub(crate) fn credits(&self) -> Credits {
-        Credits(self.credits.load(Ordering::Relaxed))
+        Credits(self.open.credits())
     }
 
     /// The lowest number of credits so far.
     pub(crate) fn low_water(&self) -> Credits {
-        lock(&self.pool).low_water()
+        self.change(|pool| pool.low_water())
     }
 
     /// The recent number of bytes of all items that hold or await a credit.
@@ -77,8 +100,12 @@ impl<T> SharedPool<T> {
 
     fn change<R>(&self, change: impl FnOnce(&mut CreditPool<T>) -> R) -> R {
         let mut pool = lock(&self.pool);
+        if let Some(closed) = self.open.close() {
+            pool.note_closed(closed);
+        }
         let result = change(&mut pool);
-        self.credits.store(pool.credits().0, Ordering::Relaxed);
+        let credits = pool.credits().0;
+        self.open.publish(credits, (credits >= 0).then_some(ONLY_EPOCH));
         result
     }
 }
@@ -86,6 +113,7 @@ impl<T> SharedPool<T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_published_credit_counts_equal_the_pools() {
@@ -96,5 +124,44 @@ mod tests {
         assert_eq!(pool.give_back(100), Some('b'));
         assert_eq!(pool.give_back(50), None);
         assert_eq!((pool.credits(), pool.low_water(), pool.bytes()), (Credits(1), Credits(-1), 0));
+    }
+
+    proptest! {
+        /// CR-1, CR-10: fails if a pool whose lock is not always taken grants other items than one that is always changed under it.
+        #[test]
+        fn a_shared_pool_grants_the_same_items_as_the_pool_behind_its_lock(
+            size in 0_u32..4,
+            steps in prop::collection::vec((0_u8..10, 0_u32..5), 0..100),
+        ) {
+            let (shared, mut plain) = (SharedPool::new(size), CreditPool::new(size));
+            let (mut next, mut in_use) = (0_u32, 0_usize);
+            for (step, number) in steps {
+                match step {
+                    0..=4 => {
+                        let granted = plain.take(next);
+                        prop_assert_eq!(shared.take(next, 1), granted);
+                        in_use += usize::from(granted.is_some());
+                        next += 1;
+                    }
+                    5..=7 if in_use > 0 => {
+                        let granted = plain.give_back();
+                        prop_assert_eq!(shared.give_back(1), granted);
+                        in_use -= usize::from(granted.is_none());
+                    }
+                    8 => {
+                        let granted = plain.resize(number);
+                        in_use += granted.len();
+                        prop_assert_eq!(shared.resize(number), granted);
+                    }
+                    9 => {
+                        let out = plain.withdraw(|it| it % 5 == number);
+                        prop_assert_eq!(shared.withdraw(|it| it % 5 == number, |_| 1), out);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!((shared.credits(), shared.size()), (plain.credits(), plain.size()));
+                prop_assert_eq!(shared.low_water(), plain.low_water());
+            }
+        }
     }
 }

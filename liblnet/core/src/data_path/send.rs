@@ -217,7 +217,10 @@ impl DataPath {
             }
         }
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
-        if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.is_recovery_ping()) {
+        let takes_credits = message.peer_ni.is_some() && !message.is_recovery_ping();
+        if takes_credits && self.sending.try_admit(&mut message) {
+            message.waiting_since = None;
+        } else if let Some(peer_ni) = message.peer_ni.clone().filter(|_| takes_credits) {
             let expect_wait = |message: &mut OutgoingMessage| self.begin_credit_wait(message, &peer_ni);
             match self.sending.admit(message, &ni, &peer_ni, expect_wait) {
                 Admission::Granted(granted) => {
@@ -397,7 +400,7 @@ impl DataPath {
     }
 
     fn release_credits_of(&self, message: &mut OutgoingMessage, steps: &mut Steps) {
-        steps.extend(self.sending.release(message));
+        self.sending.release(message, |woken| steps.push(SendStep::Resume(woken)));
     }
 
     /// Returns the credits of stuck messages, so that waiting messages may take other paths.
@@ -474,10 +477,6 @@ impl Steps {
 
     fn push(&mut self, step: SendStep) {
         self.0.get_or_insert_with(|| SPARE_STEP_QUEUE.take()).push_back(step);
-    }
-
-    fn extend(&mut self, woken: impl Iterator<Item = Pooled<OutgoingMessage>>) {
-        woken.for_each(|message| self.push(SendStep::Resume(message)));
     }
 
     fn pop(&mut self) -> Option<SendStep> {

@@ -32,6 +32,22 @@ pub(crate) enum Admission {
 }
 
 impl Sending {
+    /// Takes the credits that a message to a peer NI does not have yet, the peer NI's first, as far as they are available at the
+    /// moment. Returns whether the message has both.
+    #[inline]
+    pub(crate) fn try_admit(&self, message: &mut OutgoingMessage) -> bool {
+        let (bytes, next_hop) = (message.wire_len(), message.next_hop.nid);
+        let OutgoingMessage { head, held, .. } = message;
+        let (Some(ni), Some(peer_ni)) = (&head.ni, &head.peer_ni) else { return false };
+        if !held.peer {
+            held.peer = peer_ni.tx().try_take(bytes);
+        }
+        if held.peer && held.ni.is_none() {
+            held.ni = ni.tx(next_hop).try_take();
+        }
+        held.peer && held.ni.is_some()
+    }
+
     /// Takes the credits that a message to `peer_ni` on `ni` does not have yet, the peer NI's first. `expect_wait`
     /// is called before a credit is taken that is not available at the moment.
     pub(crate) fn admit(
@@ -65,17 +81,25 @@ impl Sending {
         Admission::Granted(message)
     }
 
-    /// Returns the credits of a message, the interface's first (CR-10); returns the messages that get them.
+    /// Returns the credits of a message, the interface's first (CR-10); calls `resume` with the messages that get them.
+    #[inline]
     pub(crate) fn release(
         &self,
         message: &mut OutgoingMessage,
-    ) -> impl Iterator<Item = Pooled<OutgoingMessage>> + use<> {
+        mut resume: impl FnMut(Pooled<OutgoingMessage>),
+    ) {
         let held = std::mem::take(&mut message.held);
-        let of_ni = message.ni.as_ref().zip(held.ni);
-        let of_ni = of_ni.and_then(|(ni, credit)| ni.tx(message.next_hop.nid).give_back(credit));
-        let of_peer = message.peer_ni.as_ref().filter(|_| held.peer);
-        let of_peer = of_peer.and_then(|peer_ni| peer_ni.tx().give_back(message.wire_len()));
-        of_ni.map(with_ni_credit).into_iter().chain(of_peer)
+        if let (Some(ni), Some(credit)) = (&message.ni, held.ni)
+            && let Some(granted) = ni.tx(message.next_hop.nid).give_back(credit)
+        {
+            resume(with_ni_credit(granted));
+        }
+        if held.peer
+            && let Some(peer_ni) = &message.peer_ni
+            && let Some(granted) = peer_ni.tx().give_back(message.wire_len())
+        {
+            resume(granted);
+        }
     }
 
     /// Returns credits that were taken from a message which its driver still has; returns the messages that get them.
