@@ -58,12 +58,12 @@ fn best_of_several_nis<'a>(
     preferring: Preferring<'_>,
     path_request: PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
-    let preferences = preferring.local_nis(net.nis());
-    match LocalNiCandidate::does_rank_decide(net, !preferences.are_empty(), path_request) {
-        true => least_recently_used_ni(net)
-            .or_else(|| LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni)))),
-        false => best(local_nis(net, peer_nis, &preferences, path_request)).map(|(_, ni)| ni),
+    let by_rank = || LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni)));
+    if LocalNiCandidate::does_rank_decide(net, !preferring.is_empty(), path_request) {
+        return least_recently_used_ni(net).or_else(by_rank);
     }
+    let preferences = preferring.local_nis(net.nis());
+    best(local_nis(net, peer_nis, &preferences, path_request)).map(|(_, ni)| ni)
 }
 
 /// The least recently used NI on a net, if no other can be better by its rank: rules distinguish none, and this one has all its

@@ -80,6 +80,11 @@ impl<'a> Preferring<'a> {
         Self { destination, gateway: PartnerOwner::NoPartners }
     }
 
+    /// Whether no rule names partners.
+    pub(super) const fn is_empty(&self) -> bool {
+        matches!((self.destination, self.gateway), (PartnerOwner::NoPartners, PartnerOwner::NoPartners))
+    }
+
     /// The same for a gateway that has these partners itself.
     pub(super) const fn by_gateway(self, its: Self) -> Self {
         Self { gateway: its.destination, ..self }
@@ -173,10 +178,6 @@ impl Preferences<'_> {
             Self::Array(few) => few.get(position).copied().unwrap_or_default(),
             Self::PartnerLists(PartnerLists(whose, kind)) => whose.preference(*kind, nid),
         }
-    }
-
-    pub(super) const fn are_empty(&self) -> bool {
-        matches!(self, Self::NoPreference)
     }
 
     fn prefer_any(&self, nids: impl Iterator<Item = Nid>) -> bool {
