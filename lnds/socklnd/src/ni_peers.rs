@@ -72,7 +72,7 @@ impl NiPeers {
 
     /// Gives back messages that may take another path: the core knows that nothing reaches `peer`, or any peer, for `cause`.
     pub(crate) fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
-        let targets = peer.map_or_else(|| self.all_peers(), |nid| self.peers_of(nid));
+        let targets = peer.map_or_else(|| self.all_peers(), |nid| self.peers_of(nid).collect());
         for target in targets {
             target.abort_tx(ConnError::Aborted(cause));
         }
@@ -80,22 +80,22 @@ impl NiPeers {
 
     /// Sends `to` the confirmation of a message that came from there.
     pub(crate) fn confirm(&self, to: Nid, named: MessageOrigin, confirmation: Confirmation) {
-        self.peers_of(to).iter().for_each(|peer| peer.confirm(named, confirmation));
+        self.peers_of(to).for_each(|peer| peer.confirm(named, confirmation));
     }
 
     /// The incarnation of the peer with this NID, if it has connections.
     pub(crate) fn incarnation(&self, nid: Nid) -> Option<u64> {
-        self.peers_of(nid).iter().find_map(|peer| peer.incarnation())
+        self.peers_of(nid).find_map(|peer| peer.incarnation())
     }
 
     /// The peers with this NID: one, except where peers have synthetic identities.
-    fn peers_of(&self, nid: Nid) -> Vec<Arc<Peer>> {
+    fn peers_of(&self, nid: Nid) -> impl Iterator<Item = Arc<Peer>> + use<> {
         let id = ProcessId { nid, pid: Pid::LUSTRE };
         let usual = lock(self.shard(id)).get(&id).cloned();
         let has_others = self.unusual_pids.load(Ordering::Relaxed) > 0;
         let others = if has_others { self.all_peers() } else { Vec::new() };
         let its = others.into_iter().filter(move |peer| peer.id.nid == nid && peer.id != id);
-        usual.into_iter().chain(its).collect()
+        usual.into_iter().chain(its)
     }
 
     /// Returns the peer with this identity, which stays in the table until [`Peer::unpin`]; creates it if it is not

@@ -27,8 +27,7 @@ impl DataPath {
         let mut message: Pooled<TransitMessage> = self.new_message(peer_ni.as_ref(), *header);
         message.from = from;
         message.origin = provenance.origin();
-        message.previous_hop =
-            provenance.hop.map(|name| Box::new(PreviousHop { ni: Arc::clone(ni), from, name }));
+        message.previous_hop = provenance.hop.map(|name| PreviousHop { ni: Arc::clone(ni), from, name });
         message.ni = Some(Arc::clone(ni));
         message.peer_ni = peer_ni;
         message

@@ -62,7 +62,7 @@ impl DataPath {
     pub(crate) fn forget_transit(&self, mut message: Pooled<TransitMessage>) {
         if let Some(previous) = message.previous_hop.take() {
             let may_have_arrived = message.origin.is_some_and(|carried| carried.may_have_arrived);
-            self.confirm_to(*previous, confirmation_of(Err(Delivery::NotSent), may_have_arrived));
+            self.confirm_to(previous, confirmation_of(Err(Delivery::NotSent), may_have_arrived));
         }
         if let Some(buffer) = message.buffer.take() {
             self.return_buffer(buffer);

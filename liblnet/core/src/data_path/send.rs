@@ -352,7 +352,7 @@ impl DataPath {
                 }
                 if let Some(previous) = forwarded.previous_hop.take() {
                     let result = result.map_err(|failure| failure.delivery);
-                    self.confirm_to(*previous, confirmation_of(result, message.may_have_arrived));
+                    self.confirm_to(previous, confirmation_of(result, message.may_have_arrived));
                 }
             }
         }

@@ -112,7 +112,7 @@ pub(crate) struct Forwarded {
     /// The memory of the payload.
     pub(crate) buffer: Box<RouterBuffer>,
     /// The node that the message came from, as long as that waits for this gateway's confirmation.
-    pub(crate) previous_hop: Option<Box<PreviousHop>>,
+    pub(crate) previous_hop: Option<PreviousHop>,
 }
 
 /// The credits of a message that the driver still has: see [`OutgoingMessage::take_credits`].
@@ -157,7 +157,7 @@ pub struct TransitMessage {
     /// The NID of the node that sent the message here.
     pub(crate) from: Nid,
     /// The node that the message came from, if that waits for this gateway's confirmation.
-    pub(crate) previous_hop: Option<Box<PreviousHop>>,
+    pub(crate) previous_hop: Option<PreviousHop>,
     /// The origin that goes with the message to the next hop.
     pub(crate) origin: Option<CarriedOrigin>,
     /// The memory of the payload; `None` while the message waits for a buffer.
