@@ -17,7 +17,7 @@ impl DataPath {
     /// A message to or from `peer_ni`, or over the loopback.
     #[inline(always)]
     pub(crate) fn new_message<M: Part>(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Pooled<M> {
-        let mut message = self.spare_of(peer_ni).take(header);
+        let mut message = self.spare_of(peer_ni).take_with(&self.spare, header);
         M::head_mut(&mut message).counted =
             self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.number()));
         message
@@ -28,7 +28,7 @@ impl DataPath {
         let head = M::head_mut(&mut message);
         let peer_ni = head.peer_ni.take();
         self.message_counters.leave(head.counted);
-        self.spare_of(peer_ni.as_ref()).put(message);
+        self.spare_of(peer_ni.as_ref()).put_with(&self.spare, message);
     }
 
     /// Ends an outgoing message whose result has been reported and that holds no credits.

@@ -323,8 +323,12 @@ impl<M: Part + Debug> Debug for Pooled<M> {
 #[allow(clippy::vec_box, reason = "the boxes are what is kept")]
 pub(crate) struct MessagePool(Mutex<Vec<Box<Memory>>>);
 
-/// The number of messages kept: more than the default credits of a peer in both directions. The rest of a burst is freed.
+/// The number of messages kept: more than the default credits of a peer in both directions. The node's pool keeps what is left of a
+/// burst.
 const SPARE_MESSAGES: usize = 32;
+/// The number of messages that the node's pool keeps besides. The memory of a message that a router forwards comes from the pool of one
+/// peer and goes to that of another.
+const SPARE_MESSAGES_OF_NODE: usize = 256;
 
 thread_local! {
     /// The message that this thread recycled last, of any pool: most threads end one message before the next begins.
@@ -332,35 +336,64 @@ thread_local! {
 }
 
 impl MessagePool {
-    /// A message with this header that refers to nothing yet.
+    /// A message with this header that refers to nothing yet, in memory of this pool or of the node's.
     #[inline(always)]
-    pub(crate) fn take<M: Part>(&self, header: Header) -> Pooled<M> {
-        let memory = LAST_RECYCLED.take().unwrap_or_else(|| self.take_spare());
+    pub(crate) fn take_with<M: Part>(&self, of_node: &Self, header: Header) -> Pooled<M> {
+        let memory = LAST_RECYCLED.take().unwrap_or_else(|| self.take_spare(of_node));
         let mut message = Pooled { memory, message: PhantomData::<M> };
         message.head_mut().header = header;
         message
     }
 
-    /// Recycles a message: drops all that it refers to.
+    /// Recycles a message, into the node's pool if this one is full: drops all that it refers to.
     #[inline(always)]
-    pub(crate) fn put<M: Part>(&self, mut message: Pooled<M>) {
+    pub(crate) fn put_with<M: Part>(&self, of_node: &Self, mut message: Pooled<M>) {
         message.clear();
         if let Some(memory) = LAST_RECYCLED.replace(Some(message.memory)) {
-            self.keep(memory);
+            self.keep(of_node, memory);
         }
     }
 
     #[inline(never)]
-    fn take_spare(&self) -> Box<Memory> {
-        lock(&self.0).pop().unwrap_or_default()
+    fn take_spare(&self, of_node: &Self) -> Box<Memory> {
+        self.pop().or_else(|| of_node.pop()).unwrap_or_default()
     }
 
     #[inline(never)]
-    fn keep(&self, memory: Box<Memory>) {
+    fn keep(&self, of_node: &Self, memory: Box<Memory>) {
+        if let Err(memory) = self.push(memory, SPARE_MESSAGES) {
+            // Beyond both the rest of a burst is freed.
+            drop(of_node.push(memory, SPARE_MESSAGES_OF_NODE));
+        }
+    }
+
+    fn pop(&self) -> Option<Box<Memory>> {
+        lock(&self.0).pop()
+    }
+
+    fn push(&self, memory: Box<Memory>, limit: usize) -> Result<(), Box<Memory>> {
         let mut kept = lock(&self.0);
-        if kept.len() < SPARE_MESSAGES {
-            kept.push(memory);
+        if kept.len() >= limit {
+            return Err(memory);
         }
+        kept.push(memory);
+        Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl MessagePool {
+    /// [`MessagePool::take_with`] of the node's pool.
+    pub(crate) fn take<M: Part>(&self, header: Header) -> Pooled<M> {
+        self.take_with(self, header)
+    }
+
+    fn put<M: Part>(&self, message: Pooled<M>) {
+        self.put_with(self, message);
+    }
+
+    fn len(&self) -> usize {
+        lock(&self.0).len()
     }
 }
 

@@ -64,6 +64,8 @@ struct CptBuffers {
     forwarded: Forwarded,
     /// The peer NIs that hold a buffer or wait for one.
     shares: HashMap<Nid, Share>,
+    /// The memory of a queue of a share that was removed, for the next share.
+    spare_queue: VecDeque<Waiting>,
 }
 
 /// The router credits of a peer NI.
@@ -177,7 +179,8 @@ impl CptBuffers {
         if !self.on {
             return BufferGrant::Refused(message);
         }
-        let share = self.shares.entry(from).or_insert_with(|| Share::new(size));
+        let new = || Share { size, taken: 0, waiting: std::mem::take(&mut self.spare_queue) };
+        let share = self.shares.entry(from).or_insert_with(new);
         share.size = size;
         if let Some(peer_ni) = &message.peer_ni {
             let asked_for = share.asked_for().saturating_add(1);
@@ -252,7 +255,10 @@ impl CptBuffers {
             return self.place(cpt, from, waiting);
         }
         if share.taken == 0 && share.waiting.is_empty() {
-            entry.remove();
+            let queue = entry.remove().waiting;
+            if queue.capacity() > self.spare_queue.capacity() {
+                self.spare_queue = queue;
+            }
         }
         None
     }
@@ -314,10 +320,6 @@ impl CptBuffers {
 }
 
 impl Share {
-    const fn new(size: u32) -> Self {
-        Self { size, taken: 0, waiting: VecDeque::new() }
-    }
-
     fn asked_for(&self) -> u32 {
         self.taken.saturating_add(u32::try_from(self.waiting.len()).unwrap_or(u32::MAX))
     }
