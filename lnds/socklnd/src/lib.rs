@@ -28,6 +28,7 @@ mod shared;
 #[allow(unsafe_code)]
 mod socket_io;
 mod sockets;
+mod spare_memory;
 mod sync;
 #[allow(unsafe_code)]
 mod tcp;

@@ -2,6 +2,7 @@
 //! parts.
 
 use crate::config::SocklndConfig;
+use crate::spare_memory::SpareMemory;
 use crate::sync::lock;
 use lnd_common::message_id::ConnSeq;
 use lnd_common::permit::Permits;
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
     /// The same for each peer NI, as long as it has deferred payloads or is connected.
     deferred_by_peer: Mutex<HashMap<Nid, Weak<AtomicUsize>>>,
+    /// Memory for deferred payloads.
+    pub(crate) deferred_memory: SpareMemory,
     connection_ids: AtomicU64,
     conn_seqs: AtomicU64,
     last_incarnation: AtomicU64,
@@ -40,6 +43,7 @@ impl Shared {
             log: RateLimitedLog::new().keeping(history),
             deferred_bytes: Arc::default(),
             deferred_by_peer: Mutex::default(),
+            deferred_memory: SpareMemory::default(),
             connection_ids: AtomicU64::new(0),
             conn_seqs: AtomicU64::new(0),
             last_incarnation: AtomicU64::new(0),

@@ -5,6 +5,7 @@
 
 use crate::ni::SockNi;
 use crate::socket_io;
+use crate::spare_memory::{SpareMemory, SpareObjects};
 use crate::sync::lock;
 use lnet_core::lnd::{DeferredRx, RxAction};
 use lnet_core::{ArrivingMessage, Errno};
@@ -69,7 +70,7 @@ pub(crate) struct Resumed {
 /// A deferred payload in memory of the driver.
 #[derive(Debug)]
 pub(crate) struct Stored {
-    pub(crate) bytes: Box<[u8]>,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) quota: Quota,
 }
 
@@ -110,12 +111,10 @@ impl Resumed {
 }
 
 impl Stored {
-    /// Allocates memory for a payload of `length` bytes; `None` if the system has none: the payload then stays in the socket.
-    pub(crate) fn with_memory(length: usize, quota: Quota) -> Option<Self> {
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(length).ok()?;
-        bytes.resize(length, 0);
-        Some(Self { bytes: bytes.into(), quota })
+    /// Takes memory for a payload of `length` bytes, for which `quota` was taken; `None` if the system has none: the payload then
+    /// stays in the socket.
+    pub(crate) fn with_memory(length: usize, quota: Quota, spare: &SpareMemory) -> Option<Self> {
+        spare.take(length, OVERHEAD).map(|bytes| Self { bytes, quota })
     }
 
     /// Carries out the core's decision.
@@ -128,19 +127,28 @@ impl Stored {
                 socket_io::copy(&bytes, message.payload());
                 Ok(())
             };
-            drop((bytes, quota));
+            ni.shared.deferred_memory.put(bytes);
+            drop(quota);
             ni.upcalls.received(message, result);
         }
     }
 }
 
 impl Deferred {
-    /// Makes the state of a message that arrives on `connection`.
-    pub(crate) fn new(ni: &Arc<SockNi>, connection: &Arc<impl DeferredConn + 'static>) -> Arc<Self> {
-        Arc::new(Self {
-            ni: Arc::clone(ni),
-            slot: Mutex::new(DeferredSlot::Undecided(downgrade(connection))),
-        })
+    /// Makes the state of a message that arrives on `connection`, of which `spare` has the messages before.
+    pub(crate) fn new(
+        spare: &mut SpareObjects<Self>,
+        ni: &Arc<SockNi>,
+        connection: &Arc<impl DeferredConn + 'static>,
+    ) -> Arc<Self> {
+        let new =
+            || Self { ni: Arc::clone(ni), slot: Mutex::new(DeferredSlot::Undecided(downgrade(connection))) };
+        spare.take(|ended| *ended = new()).unwrap_or_else(|| Arc::new(new()))
+    }
+
+    /// Whether the message arrives on a connection of `ni`. One that is sent again may have arrived on another NI first.
+    pub(crate) fn is_of(&self, ni: &Arc<SockNi>) -> bool {
+        Arc::ptr_eq(&self.ni, ni)
     }
 
     /// Takes the core's decision, if there is one. For a payload that has not been read.

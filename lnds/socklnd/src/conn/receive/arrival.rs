@@ -75,9 +75,13 @@ impl Connection {
         self.acknowledge_arrival(side.conn_seq.as_ref(), &mut storing.pending);
         if let RxState::Storing(Storing { deferred, stored, .. }) =
             std::mem::replace(&mut side.state, RxState::Head)
-            && let Some((action, stored)) = deferred.store(stored, self)
         {
-            side.reports.push_back(Report::Stored(action, stored));
+            if let Some((action, stored)) = deferred.store(stored, self) {
+                side.reports.push_back(Report::Stored(action, stored));
+            }
+            if deferred.is_of(&self.ni) {
+                side.deferred.keep(deferred);
+            }
         }
         Ok(Flow::Continue)
     }

@@ -27,7 +27,7 @@ use lnet_core::{CarriedOrigin, Confirmation, Errno, Provenance};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Header};
 use state::{Next, Payload, Pending, ReceiveSide, Report, RxEnd, RxState, Storing};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
@@ -310,9 +310,9 @@ impl Connection {
         self.terms.identity.relabel(&mut header);
         let hop = pending.message_id.and_then(|id| self.origin(id.first()));
         let provenance = Provenance { hop, carried, ..Provenance::default() };
-        let deferred = OnceCell::new();
-        let defer =
-            || Arc::clone(deferred.get_or_init(|| Deferred::new(&self.ni, self))) as Arc<dyn DeferredRx>;
+        let (deferred, spare) = (OnceCell::new(), RefCell::new(&mut side.deferred));
+        let new = || Deferred::new(&mut spare.borrow_mut(), &self.ni, self);
+        let defer = || Arc::clone(deferred.get_or_init(new)) as Arc<dyn DeferredRx>;
         let action =
             self.ni.upcalls.receive(&self.lnet_ni, self.terms.identity.id.nid, &header, &provenance, &defer);
         match (action, deferred.into_inner()) {
@@ -338,8 +338,10 @@ impl Connection {
 
     /// Defers the message: the core decides later.
     fn defer(&self, side: &mut ReceiveSide, deferred: Arc<Deferred>, pending: Pending) -> Flow {
-        let quota = Quota::take(pending.length, &self.deferred_bytes, &self.ni.shared.deferred_bytes);
-        side.state = match quota.and_then(|quota| Stored::with_memory(pending.length, quota)) {
+        let shared = &self.ni.shared;
+        let quota = Quota::take(pending.length, &self.deferred_bytes, &shared.deferred_bytes);
+        let with_memory = |quota: Quota| Stored::with_memory(pending.length, quota, &shared.deferred_memory);
+        side.state = match quota.and_then(with_memory) {
             Some(stored) => {
                 let mut storing = Storing { deferred, stored, got: 0, pending };
                 storing.take(&mut side.buffer);

@@ -6,6 +6,7 @@ use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame;
 use crate::socket_io;
+use crate::spare_memory::SpareObjects;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::lnd::RxAction;
 use lnet_core::{ArrivingMessage, Confirmation, Errno, OutgoingMessage, Pooled, Time};
@@ -29,6 +30,8 @@ pub(crate) struct ReceiveSide {
     pub(super) conn_seq: Option<OpenSeq>,
     /// Reports to the core that are due, in this order.
     pub(super) reports: VecDeque<Report>,
+    /// Deferred messages whose payloads are stored.
+    pub(super) deferred: SpareObjects<Deferred>,
     /// The number of the turn of the thread that receives. A thread whose turn has another number has been replaced.
     pub(super) turn: u64,
 }
@@ -173,6 +176,7 @@ impl ReceiveSide {
             heads: 0,
             conn_seq: None,
             reports: VecDeque::new(),
+            deferred: SpareObjects::default(),
             turn: 0,
         }
     }
