@@ -9,6 +9,7 @@ mod read_ahead;
 mod receive;
 mod receive_turn;
 pub(crate) mod send_side;
+pub(crate) mod task;
 mod transmit;
 mod unresponsive;
 pub(crate) mod watch;
@@ -23,12 +24,12 @@ use crate::remote_nodes::{ConnectedNode, InboundConn, RemoteNodes};
 use crate::scheduler;
 use crate::sockets;
 use crate::sync::lock;
-use deferred_rx::{DeferredConn, ResumeQueue, Resumed};
+use deferred_rx::{DeferredConn, ResumeQueue};
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::permit::Permit;
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, MessageOrigin, OutgoingMessage, Pooled, Time};
+use lnet_core::{Errno, MessageOrigin, Time};
 use lnet_wire::byte_order::ByteOrder;
 use receive::state::ReceiveSide;
 use receive_turn::ReceiveTurn;
@@ -41,6 +42,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
+pub(crate) use task::Task;
 use watch::{Liveness, Watch, WatchList};
 
 /// Time for which a peer that does not detect duplicates keeps its connections through an outage, in units of the network
@@ -49,14 +51,6 @@ const OUTLASTS: u32 = 4;
 
 /// The scheduler of connections.
 pub(crate) type Scheduler = scheduler::Scheduler<Connection>;
-
-/// A one-time task that a scheduler runs for a connection.
-pub(crate) enum Task {
-    /// Carries out the core's decision about a deferred message.
-    Execute(Resumed),
-    /// Reports a sent message to the core.
-    Finish(Pooled<OutgoingMessage>, Arc<SockNi>),
-}
 
 /// The result of a completed handshake of either side.
 pub(crate) struct Settled {
@@ -439,29 +433,5 @@ impl DeferredConn for Connection {
 
     fn resume_queue(&self) -> Arc<dyn ResumeQueue> {
         Arc::clone(&self.scheduler) as Arc<dyn ResumeQueue>
-    }
-}
-
-impl ResumeQueue for Scheduler {
-    fn resume(&self, resumed: Resumed) {
-        self.schedule_task(Task::Execute(resumed));
-    }
-}
-
-impl scheduler::Task for Task {
-    fn run(self) {
-        match self {
-            Self::Execute(resumed) => resumed.execute(),
-            Self::Finish(message, ni) => {
-                ni.finalize(message, Ok(()));
-                ni.end_upcall();
-            }
-        }
-    }
-
-    fn abandon(self) {
-        if let Self::Execute(resumed) = self {
-            resumed.execute();
-        }
     }
 }
