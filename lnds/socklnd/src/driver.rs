@@ -1,7 +1,7 @@
 //! The driver as the core uses it: its start, its threads, its end.
 
 use crate::config::SocklndConfig;
-use crate::conn::Scheduler;
+use crate::conn::{Scheduler, task};
 use crate::connd::Connd;
 use crate::connd::commands::Commands;
 use crate::counters::SocklndCounters;
@@ -176,7 +176,7 @@ impl Socklnd {
 /// The work of a scheduler's own thread; application threads wait in `first`.
 fn serve(first: &Arc<Scheduler>, scheduler: &Arc<Scheduler>) -> impl FnOnce() + Send + use<> {
     let (first, scheduler) = (Arc::clone(first), Arc::clone(scheduler));
-    move || as_driver_thread(|| scheduler.run(&first))
+    move || as_driver_thread(|| task::own(scheduler, &first))
 }
 
 impl DriverConfig for SocklndConfig {

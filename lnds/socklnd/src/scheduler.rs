@@ -58,9 +58,6 @@ pub(crate) trait Pollable: Send + Sync + Sized {
     fn sending_together(work: impl FnOnce());
 }
 
-/// Maximum number of ready tasks that are done together.
-const TOGETHER: usize = 16;
-
 thread_local! {
     /// The address of the scheduler whose own thread this is, and its number as an owner.
     static OWN: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
@@ -202,6 +199,11 @@ impl<C: Pollable> Scheduler<C> {
             true => self.wakeups.wake_app_poller(),
             false => self.wakeups.wake_any(),
         }
+    }
+
+    /// Whether the two serve connections of the same driver.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.watch, &other.watch)
     }
 
     fn address(&self) -> usize {
@@ -382,8 +384,15 @@ impl<C: Pollable> Scheduler<C> {
         (Woken { any: is(WAKE), owner: is(WAKE_OWNER) }, events)
     }
 
-    /// Handles events, and then queued work. Returns whether there was any; a wake-up does not count.
+    /// Handles events, and then queued work, whose messages leave together. Returns whether there was any; a wake-up does not
+    /// count.
     fn handle(&self, events: &[epoll::Event]) -> bool {
+        let mut worked = false;
+        C::sending_together(|| worked = self.handle_all(events));
+        worked
+    }
+
+    fn handle_all(&self, events: &[epoll::Event]) -> bool {
         let mut worked = false;
         for event in events {
             if self.has_been_replaced() {
@@ -400,7 +409,7 @@ impl<C: Pollable> Scheduler<C> {
                 worked = true;
             }
         }
-        worked | self.work_off()
+        worked | self.do_ready()
     }
 
     /// Whether the calling thread was the owner and has been replaced by one that checks everything when
@@ -410,14 +419,18 @@ impl<C: Pollable> Scheduler<C> {
         address == self.address() && owner != self.owner.load(Ordering::Relaxed)
     }
 
-    /// Does the queued work. Returns whether there was any.
+    /// Does the queued work, whose messages leave together. Returns whether there was any.
     fn work_off(&self) -> bool {
+        let mut worked = false;
+        C::sending_together(|| worked = self.do_ready());
+        worked
+    }
+
+    fn do_ready(&self) -> bool {
         self.finishes.store(false, Ordering::SeqCst);
         // Only the present number of tasks is run: each may queue itself again.
         let scheduled = lock(&self.ready).len();
-        for first in (0..scheduled).step_by(TOGETHER) {
-            C::sending_together(|| (first..scheduled.min(first + TOGETHER)).for_each(|_| self.do_one()));
-        }
+        (0..scheduled).for_each(|_| self.do_one());
         scheduled > 0
     }
 

@@ -1,4 +1,4 @@
-//! Corking: messages that are sent while a thread parses received bytes wait until it has parsed them all, and leave
+//! Corking: messages that are sent while a thread parses received bytes or does queued work wait until it has finished, and leave
 //! together.
 //!
 //! The thread is the writer of every connection that it has corked. Another thread that sends there does not wait for the
@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Number of received messages after which corked messages are sent at the latest.
-const MAX_RECEIVED: u32 = 16;
+/// Number of messages received or reported to the core after which corked messages are sent at the latest.
+const MAX_REPORTS: u32 = 32;
 /// Time in event handlers after which corked messages are sent, once the running handler has returned.
 const MAX_TIME: Duration = Duration::from_micros(50);
 
@@ -20,20 +20,20 @@ thread_local! {
     static CORKED: RefCell<Corked> = const { RefCell::new(Corked::none()) };
 }
 
-/// The connections whose messages the thread holds back until it has parsed the received bytes.
+/// The connections whose messages the thread holds back until it has finished.
 struct Corked {
-    /// Whether the thread is parsing.
-    parsing: bool,
+    /// Whether the thread has a guard.
+    guarded: bool,
     connections: Vec<Arc<Connection>>,
     /// The time when the first of the connections was corked.
     since: Option<Instant>,
-    /// Messages received since then.
-    received: u32,
+    /// Messages received or reported since then.
+    reports: u32,
 }
 
 impl Corked {
     const fn none() -> Self {
-        Self { parsing: false, connections: Vec::new(), since: None, received: 0 }
+        Self { guarded: false, connections: Vec::new(), since: None, reports: 0 }
     }
 }
 
@@ -45,14 +45,14 @@ pub(super) struct Cork {
 
 impl Cork {
     pub(super) fn new() -> Self {
-        Self { nested: CORKED.with_borrow_mut(|corked| std::mem::replace(&mut corked.parsing, true)) }
+        Self { nested: CORKED.with_borrow_mut(|corked| std::mem::replace(&mut corked.guarded, true)) }
     }
 }
 
 impl Drop for Cork {
     fn drop(&mut self) {
         if !self.nested {
-            CORKED.with_borrow_mut(|corked| corked.parsing = false);
+            CORKED.with_borrow_mut(|corked| corked.guarded = false);
             flush();
         }
     }
@@ -62,7 +62,7 @@ impl Drop for Cork {
 /// is not corking.
 pub(super) fn hold(connection: &Arc<Connection>) -> bool {
     CORKED.with_borrow_mut(|corked| {
-        let holds = corked.parsing && !HandlerState::own_is_kept();
+        let holds = corked.guarded && !HandlerState::own_is_kept();
         if holds {
             corked.since.get_or_insert_with(Instant::now);
             corked.connections.push(Arc::clone(connection));
@@ -76,11 +76,11 @@ pub(super) fn flush() {
     flush_if(|_| true);
 }
 
-/// Counts a received message. Sends the corked messages if they have waited for long.
-pub(super) fn on_received() {
+/// Counts a message that was received or reported to the core. Sends the corked messages if they have waited for long.
+pub(super) fn on_report() {
     flush_if(|corked| {
-        corked.received += 1;
-        corked.received >= MAX_RECEIVED || corked.since.is_some_and(|since| since.elapsed() >= MAX_TIME)
+        corked.reports += 1;
+        corked.reports >= MAX_REPORTS || corked.since.is_some_and(|since| since.elapsed() >= MAX_TIME)
     });
 }
 
@@ -88,7 +88,7 @@ fn flush_if(is_due: impl Fn(&mut Corked) -> bool) {
     let due = CORKED.with_borrow_mut(|corked| {
         let is_due = !corked.connections.is_empty() && is_due(corked);
         is_due.then(|| {
-            (corked.since, corked.received) = (None, 0);
+            (corked.since, corked.reports) = (None, 0);
             std::mem::take(&mut corked.connections)
         })
     });

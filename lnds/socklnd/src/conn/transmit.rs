@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Maximum number of messages written with one system call.
-const BATCH: usize = 16;
+const BATCH: usize = 32;
 /// Number of system calls for other threads' messages after which a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
 

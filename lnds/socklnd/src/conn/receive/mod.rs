@@ -129,7 +129,7 @@ impl Connection {
             }
             if side.heads != heads {
                 heads = side.heads;
-                cork::on_received();
+                cork::on_report();
             }
             let step = self.step(&mut side, &mut drained);
             if !side.reports.is_empty() {
