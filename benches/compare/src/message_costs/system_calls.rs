@@ -1,7 +1,8 @@
 //! System calls of `lnet_perf`, which strace counts in both processes, or in the router between them.
 //!
-//! Only calls that moved bytes count: the number of polls in vain depends on the intervals between messages. Calls before
-//! and after the operations are counted with them; there are hundreds of operations for each.
+//! Only calls that moved bytes count: the number of polls in vain depends on the intervals between messages. Of a router the writes
+//! count, too: its threads wake each other by them. Calls before and after the operations are counted with them; there are hundreds
+//! of operations for each.
 
 use super::Cost;
 use crate::error::{Error, context};
@@ -19,30 +20,61 @@ pub(super) struct Work {
     way: PathKind,
     scenario: Scenario,
     operations: u32,
+    threads: Threads,
+}
+
+/// The number of threads that read and write the connections of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Threads {
+    /// One, unless it is set otherwise.
+    Default,
+    /// Two, of which each serves one of the router's two peers.
+    Two,
 }
 
 const ROUND_TRIP: Scenario = Scenario::RoundTrip { size: 8 };
 const SMALL_PUTS: Scenario = Scenario::Rate { operation: Operation::Put, size: 8, in_flight: 64 };
 
-pub(super) const WORK: [Work; 4] = [
-    Work { way: PathKind::Direct, scenario: ROUND_TRIP, operations: 3_000 },
-    Work { way: PathKind::Direct, scenario: SMALL_PUTS, operations: 20_000 },
-    Work { way: PathKind::ThroughRouter, scenario: ROUND_TRIP, operations: 3_000 },
-    Work { way: PathKind::ThroughRouter, scenario: SMALL_PUTS, operations: 20_000 },
+pub(super) const WORK: [Work; 5] = [
+    work(PathKind::Direct, ROUND_TRIP, 3_000, Threads::Default),
+    work(PathKind::Direct, SMALL_PUTS, 20_000, Threads::Default),
+    work(PathKind::ThroughRouter, ROUND_TRIP, 3_000, Threads::Default),
+    work(PathKind::ThroughRouter, SMALL_PUTS, 20_000, Threads::Default),
+    work(PathKind::ThroughRouter, SMALL_PUTS, 20_000, Threads::Two),
 ];
+
+const fn work(way: PathKind, scenario: Scenario, operations: u32, threads: Threads) -> Work {
+    Work { way, scenario, operations, threads }
+}
 
 const SENDS: [&str; 4] = ["sendmsg", "sendto", "sendmmsg", "writev"];
 const RECEIVES: [&str; 4] = ["recvmsg", "recvfrom", "recvmmsg", "readv"];
+/// Sockets are not written with these, but eventfds.
+const WAKE_UPS: [&str; 1] = ["write"];
 /// Time limit for strace to write its counts, far beyond the need.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Work {
-    pub(super) fn names(self) -> [String; 2] {
+    pub(super) fn names(self) -> Vec<String> {
         let messages = match self.way {
             PathKind::Direct | PathKind::SharedMemory => "each message",
             PathKind::ThroughRouter => "each message that a router forwards",
         };
-        ["receives", "sends"].map(|calls| format!("{calls} for {messages}, {}", self.scenario))
+        let threads = match self.threads {
+            Threads::Default => "",
+            Threads::Two => ", two threads",
+        };
+        let name =
+            |(calls, _): &(&str, &[&str])| format!("{calls} for {messages}, {}{threads}", self.scenario);
+        self.counted().iter().map(name).collect()
+    }
+
+    /// Returns what is counted: the name, and the calls.
+    const fn counted(self) -> &'static [(&'static str, &'static [&'static str])] {
+        match self.way {
+            PathKind::Direct | PathKind::SharedMemory => &[("receives", &RECEIVES), ("sends", &SENDS)],
+            PathKind::ThroughRouter => &[("receives", &RECEIVES), ("sends", &SENDS), ("wake-ups", &WAKE_UPS)],
+        }
     }
 
     /// Returns the processes whose calls count.
@@ -57,27 +89,32 @@ impl Work {
 pub(super) fn count(program: &Path, work: Work) -> Result<Vec<Cost>, Error> {
     let lnet = Lnet::by(program, work.way);
     let directory = Directory::new()?;
-    let traced = format!("trace={}", [SENDS, RECEIVES].concat().join(","));
+    let calls: Vec<&str> = work.counted().iter().flat_map(|(_, calls)| calls.iter().copied()).collect();
+    let traced = format!("trace={}", calls.join(","));
     // With -D the process that is started is lnet_perf, and strace its child: it ends when lnet_perf does.
     let tracer = |side| {
         if !work.traced().contains(&side) {
             return Vec::new();
         }
         let words = ["strace", "-D", "-qq", "-f", "-c", "--seccomp-bpf", "-e", &traced, "-o"];
-        words.into_iter().map(OsString::from).chain([directory.summary(side).into()]).collect()
+        let words = words.into_iter().map(OsString::from).chain([directory.summary(side).into()]);
+        let threads: &[&str] = match work.threads {
+            Threads::Default => &[],
+            Threads::Two => &["-E", "SOCKLND_NSCHEDS=2"],
+        };
+        words.chain(threads.iter().map(OsString::from)).collect()
     };
     let sent = lnet.messages_under(tracer, work.scenario, work.operations)?;
-    let (mut receives, mut sends) = (0, 0);
+    let mut summaries = Vec::new();
     for &side in work.traced() {
-        let summary = finished(&directory.summary(side))?;
-        receives += successful(&summary, &RECEIVES);
-        sends += successful(&summary, &SENDS);
+        summaries.push(finished(&directory.summary(side))?);
     }
-    if receives == 0 || sends == 0 {
+    let count = |calls: &[&str]| summaries.iter().map(|summary| successful(summary, calls)).sum::<u64>();
+    if count(&RECEIVES) == 0 || count(&SENDS) == 0 {
         return Err(format!("{}: strace has seen no message sent or received", work.scenario));
     }
-    let costs = work.names().into_iter().zip([receives, sends]);
-    Ok(costs.map(|(name, calls)| Cost { name, figure: calls as f64 / sent }).collect())
+    let figures = work.counted().iter().map(|(_, calls)| count(calls) as f64 / sent);
+    Ok(work.names().into_iter().zip(figures).map(|(name, figure)| Cost { name, figure }).collect())
 }
 
 /// Reads the summary of strace, once it is complete.
