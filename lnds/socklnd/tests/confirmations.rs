@@ -120,6 +120,37 @@ fn a_gateway_sends_the_origin_on_and_confirms_when_the_next_node_has_the_message
     drop(node);
 }
 
+/// Fails if a confirmation that waits for the next message waits for ever.
+#[test]
+fn a_confirmation_goes_though_no_message_follows_those_under_way_to_its_node() {
+    let (node, low, high, port) = node_of_same_implementation(|_| {});
+    let [gateway_far, server_ip] = [1, 2].map(|add| Ipv4Addr::from(u32::from(high) + add));
+    node.core.admin().add_ni(far(gateway_far), NiTunables::default(), &*node.driver).unwrap();
+    node.core.admin().change_router(|router| router.switched(true)).unwrap();
+    let listener = Listening::on(server_ip, port);
+    let mut client = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
+    let there = Header { dest_nid: far(server_ip), ..put_header(tcp(low), tcp(high), 1, false) };
+    client.put(&there, asks_for_ack(message_id(7, 1)), &[1]);
+    let mut server = accept_as(&listener, far(server_ip), 3);
+    let Incoming::Message { cookies, .. } = server.read_message().0 else { panic!("no message") };
+    let back = Header { dest_nid: tcp(low), ..put_header(far(server_ip), tcp(high), 1, false) };
+    server.put(&back, asks_for_ack(message_id(8, 1)), &[2]);
+    // The client has the message, and does not say so.
+    while !matches!(client.read_message().0, Incoming::Message { header, .. } if header == back) {}
+    server.send(Head::noop(cookies_of(0, cookies.request)).bytes());
+    let confirmation = loop {
+        match client.read_message().0 {
+            Incoming::Noop { .. } => {}
+            other => break other,
+        }
+    };
+    let Incoming::Confirmation { confirmation, cookies, .. } = confirmation else {
+        panic!("{confirmation:?} in place of a confirmation")
+    };
+    assert_eq!((confirmation, cookies.request), (Confirmation::Delivered, message_id(7, 1)));
+    drop(node);
+}
+
 #[test]
 fn a_copy_is_not_sent_to_a_node_that_could_not_tell_it_from_the_first() {
     let (node, low, high, port) = node_of_same_implementation(|_| {});

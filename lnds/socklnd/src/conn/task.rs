@@ -39,7 +39,7 @@ impl ResumeQueue for Scheduler {
 
 /// Calls `act` with the scheduler whose own thread calls this, if it is of the same driver as `scheduler`, and otherwise with
 /// `scheduler`.
-fn with_nearest<R>(scheduler: &Scheduler, act: impl FnOnce(&Scheduler) -> R) -> R {
+pub(crate) fn with_nearest<R>(scheduler: &Scheduler, act: impl FnOnce(&Scheduler) -> R) -> R {
     OWN_SCHEDULER.with_borrow(|own| {
         let own = own.as_deref().filter(|own| own.is_beside(scheduler));
         act(own.unwrap_or(scheduler))

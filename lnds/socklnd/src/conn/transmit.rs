@@ -18,12 +18,15 @@ use lnd_common::unacked::AfterWrite;
 use lnet_core::message::TakenCredits;
 use lnet_core::{Confirmation, Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use std::io::ErrorKind;
+use std::num::NonZeroU64;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Maximum number of messages written with one system call.
 const BATCH: usize = 32;
+/// Maximum length of a queue to which a confirmation is added that waits for the next message.
+const MAX_HELD: usize = 16;
 /// Number of system calls for other threads' messages after which a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
 
@@ -57,10 +60,11 @@ impl Connection {
             }
             let turn = open.writer.take_turn(|| cork::hold(self));
             self.unsent.fetch_add(out.left(), Ordering::Relaxed);
-            if turn != Turn::Write {
+            // Confirmations that wait for it go first.
+            if turn != Turn::Write || !open.queue.is_empty() {
                 open.queue.push_back(out);
                 drop(side);
-                if turn == Turn::TakeOver {
+                if turn != Turn::Queue {
                     self.drain_queue(None, false);
                 }
                 return Transmitted::Kept;
@@ -149,6 +153,20 @@ impl Connection {
         cookies: Cookies,
     ) -> bool {
         !matches!(self.transmit(Outgoing::confirmation(confirmation, cookies)), Transmitted::Ended(_))
+    }
+
+    /// Keeps a confirmation for the next message to the peer, if messages to it are under way, since then more will follow. Returns
+    /// whether it did; then [`Connection::on_writable`] must come soon, in case nothing follows.
+    pub(crate) fn hold_confirmation(&self, confirmation: Confirmation, id: NonZeroU64) -> bool {
+        let mut side = lock(&self.tx);
+        let Some(open) = side.open() else { return false };
+        let holds = !open.unacked.is_empty() && open.queue.len() < MAX_HELD;
+        if holds {
+            let out = Outgoing::confirmation(confirmation, Cookies { request: id.get(), ack: 0 });
+            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
+            open.queue.push_back(out);
+        }
+        holds
     }
 
     /// Continues writing when the socket may have room again.

@@ -2,6 +2,7 @@
 //! kernel node at once.
 
 use super::Peer;
+use crate::conn::task::with_nearest;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::choose::TxKind;
 use crate::decide::delivery_acks::pack;
@@ -11,6 +12,7 @@ use crate::scheduler::AckSender;
 use crate::sync::lock;
 use lnd_common::pending_acks::Batch;
 use lnet_core::{Confirmation, MessageOrigin};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 impl Peer {
@@ -37,6 +39,14 @@ impl Peer {
         let connection = lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk);
         // Without the connection the ACK is dropped, and the peer sends the message again.
         let Some(connection) = connection.filter(|it| it.origin(named.id) == Some(named)) else { return };
+        if connection.hold_confirmation(confirmation, named.id) {
+            if !self.confirmations_listed.swap(true, Ordering::SeqCst) {
+                let this = Weak::clone(&self.this) as Weak<dyn AckSender>;
+                // This thread's own scheduler need not be woken.
+                with_nearest(&connection.scheduler, |scheduler| scheduler.note_pending_acks(this));
+            }
+            return;
+        }
         let ack = self.pending_acks.take_one();
         if ack.is_some() {
             self.ni.counts.acks.add();
@@ -88,7 +98,13 @@ impl Peer {
 
 impl AckSender for Peer {
     fn send_pending_acks(&self) {
+        // First: what is held from now on is listed again.
+        let holds = self.confirmations_listed.swap(false, Ordering::SeqCst);
         let batch = self.pending_acks.take_all();
         self.send_batch(batch);
+        if holds {
+            let connections: Vec<_> = lock(&self.state).all().cloned().collect();
+            connections.iter().for_each(|connection| connection.on_writable());
+        }
     }
 }

@@ -26,7 +26,7 @@ use lnet_core::lnd::SendOutcome;
 use lnet_core::{Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use lnet_wire::{Nid, ProcessId};
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -67,6 +67,8 @@ pub(crate) struct Peer {
     this: Weak<Self>,
     state: Mutex<PeerState>,
     pending_acks: PendingAcks,
+    /// Whether the peer is on a scheduler's list because its connections may hold confirmations.
+    confirmations_listed: AtomicBool,
     /// Bytes of the peer's payloads that wait for a decision of the core.
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
 }
@@ -159,6 +161,7 @@ impl Peer {
             this: Weak::clone(this),
             state: Mutex::default(),
             pending_acks: PendingAcks::default(),
+            confirmations_listed: AtomicBool::new(false),
             deferred_bytes: ni.shared.deferred_bytes_of(id.nid),
         })
     }
