@@ -10,7 +10,9 @@ const MAX_RUNS: usize = 64;
 const MAX_RUN: usize = 4096;
 
 /// Maximum number of objects in a list.
-const MAX_OBJECTS: usize = 64;
+const MAX_OBJECTS: usize = 128;
+/// Maximum number of objects that are looked at before a new one is made.
+const MAX_TRIES: usize = 4;
 
 /// Objects that were made one after the other, the oldest first. Those to which nothing else refers any more are used again.
 #[derive(Debug)]
@@ -21,15 +23,17 @@ pub(crate) struct SpareObjects<T>(VecDeque<Arc<T>>);
 pub(crate) struct SpareMemory(Mutex<Vec<Vec<u8>>>);
 
 impl<T> SpareObjects<T> {
-    /// Returns the oldest object, which `renew` makes a new one, unless something else refers to it.
+    /// Returns one of the oldest objects, which `renew` makes a new one, unless something else refers to each of them.
     pub(crate) fn take(&mut self, renew: impl FnOnce(&mut T)) -> Option<Arc<T>> {
-        let mut oldest = self.0.pop_front()?;
-        if let Some(object) = Arc::get_mut(&mut oldest) {
-            renew(object);
-            return Some(oldest);
+        for _ in 0..MAX_TRIES.min(self.0.len()) {
+            let mut oldest = self.0.pop_front()?;
+            if let Some(object) = Arc::get_mut(&mut oldest) {
+                renew(object);
+                return Some(oldest);
+            }
+            // It may be in use for long.
+            self.0.push_back(oldest);
         }
-        // It may be in use for long: the next one is tried the next time.
-        self.0.push_back(oldest);
         None
     }
 
@@ -105,7 +109,7 @@ mod tests {
         spare.keep(Arc::clone(&second));
         drop(second);
         let mut take = || spare.take(|object| *object += 10).map(|object| *object);
-        assert_eq!((take(), take(), take()), (None, Some(12), None));
+        assert_eq!((take(), take()), (Some(12), None));
         drop(first);
         assert_eq!((take(), take()), (Some(11), None));
     }

@@ -79,9 +79,7 @@ impl Connection {
             if let Some((action, stored)) = deferred.store(stored, self) {
                 side.reports.push_back(Report::Stored(action, stored));
             }
-            if deferred.is_of(&self.ni) {
-                side.deferred.keep(deferred);
-            }
+            side.keep(deferred, &self.ni);
         }
         Ok(Flow::Continue)
     }

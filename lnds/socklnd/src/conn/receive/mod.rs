@@ -363,9 +363,10 @@ impl Connection {
             }
             None => Ok(Flow::Pause),
             Some(action) => {
-                let pending = pending.clone();
+                let (deferred, pending) = (Arc::clone(deferred), pending.clone());
                 // The time limit of the payload begins now.
                 self.progress.received.store(true, Ordering::Relaxed);
+                side.keep(deferred, &self.ni);
                 self.begin(side, action, pending)
             }
         }

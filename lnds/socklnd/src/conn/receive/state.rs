@@ -2,6 +2,7 @@
 
 use crate::conn::deferred_rx::{Deferred, Stored};
 use crate::conn::read_ahead::ReadAhead;
+use crate::ni::SockNi;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame;
@@ -30,7 +31,7 @@ pub(crate) struct ReceiveSide {
     pub(super) conn_seq: Option<OpenSeq>,
     /// Reports to the core that are due, in this order.
     pub(super) reports: VecDeque<Report>,
-    /// Deferred messages whose payloads are stored.
+    /// Deferred messages that receiving has finished with.
     pub(super) deferred: SpareObjects<Deferred>,
     /// The number of the turn of the thread that receives. A thread whose turn has another number has been replaced.
     pub(super) turn: u64,
@@ -185,6 +186,13 @@ impl ReceiveSide {
     /// more messages; a large payload is read directly into the core's memory, not copied there.
     pub(super) const fn read_ahead_limit(&self) -> usize {
         if self.is_bulk { self.head_len } else { usize::MAX }
+    }
+
+    /// Keeps a deferred message that receiving has finished with, for one that comes later.
+    pub(super) fn keep(&mut self, deferred: Arc<Deferred>, ni: &Arc<SockNi>) {
+        if deferred.is_of(ni) {
+            self.deferred.keep(deferred);
+        }
     }
 
     /// Whether a message has arrived in part.
