@@ -103,8 +103,14 @@ impl AckSender for Peer {
         let batch = self.pending_acks.take_all();
         self.send_batch(batch);
         if holds {
-            let connections: Vec<_> = lock(&self.state).all().cloned().collect();
-            connections.iter().for_each(|connection| connection.on_writable());
+            // From the end, so that none is missed when another leaves the list meanwhile.
+            let count = lock(&self.state).all().count();
+            for at in (0..count).rev() {
+                let connection = lock(&self.state).all().nth(at).cloned();
+                if let Some(connection) = connection {
+                    connection.on_writable();
+                }
+            }
         }
     }
 }
