@@ -31,7 +31,7 @@ const MAX_RING: usize = 1 << 20;
 /// The number of operations after which the thread looks at the socket, and after which it lets the program have the room.
 const BATCH: u32 = 64;
 /// The number of looks at an empty ring before the thread sleeps, and of those after which it lets other threads run.
-const MAX_IDLE_LOOKS: u32 = 256;
+const MAX_IDLE_LOOKS: u32 = 2048;
 const LOOKS_PER_YIELD: u32 = 16;
 
 /// The events of what the thread waits for.
