@@ -255,7 +255,7 @@ bench-motr: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/m0net_perf
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup bench
-	$(CONTESTANTS)/bin/mpicc $(CFLAGS) -o $(C_PROGRAMS)/mpi_perf benches/compare/c/mpi_perf.c
+	$(CONTESTANTS)/bin/mpicc $(CFLAGS) -o $(C_PROGRAMS)/mpi_perf benches/compare/mpi/mpi_perf.c
 	cargo build --release --package compare --package lst --package lnetd
 	cargo build --release --locked --manifest-path benches/iceoryx2-perf/Cargo.toml --target-dir $(ICEORYX2)
 
