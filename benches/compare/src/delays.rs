@@ -1,4 +1,4 @@
-//! How long the single round trips of a measurement took.
+//! The durations of the single round trips of a measurement.
 
 use crate::error::{Error, context};
 use hdrhistogram::Histogram;

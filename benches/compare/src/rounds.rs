@@ -123,7 +123,7 @@ impl Cell {
     }
 }
 
-/// Of each rank the median of the rounds; `None` without rounds.
+/// The median of the rounds for each rank; `None` without rounds.
 fn medians(delays: &[Percentiles]) -> Option<Percentiles> {
     let mut ranks =
         (0..).map(|rank| delays.iter().filter_map(|its| its.0.get(rank).copied()).collect::<Vec<_>>());
