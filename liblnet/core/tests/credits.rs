@@ -260,7 +260,7 @@ fn credits_that_a_driver_takes_from_a_message_go_to_the_next_one_and_are_returne
         let md = rig.bind(8);
         (0..2).for_each(|_| rig.put(md, PEER));
         let mut stuck = rig.fake_ni.take_kept().pop().unwrap();
-        rig.core.data_path().release_credits(stuck.take_credits().into_iter().collect());
+        rig.core.data_path().release_credits(stuck.take_credits().unwrap());
         assert_eq!(rig.kept_for(), [nid(PEER)]);
         assert!(stuck.take_credits().is_none());
         rig.core.data_path().finalize(stuck, Ok(()));

@@ -66,9 +66,9 @@ fn messages_on_a_late_path_keep_no_credits_from_those_that_have_a_path_which_wor
         }
         // The driver returns the credit of the message, and later the message.
         let mut stuck = rig.driver.ni(0).take_kept();
-        rig.core
-            .data_path()
-            .release_credits(stuck.iter_mut().filter_map(|message| message.take_credits()).collect());
+        for credits in stuck.iter_mut().filter_map(|message| message.take_credits()) {
+            rig.core.data_path().release_credits(credits);
+        }
         assert_eq!((in_flight(&rig), credits(&rig)), ([0, 1], Credits(-1)));
         rig.driver.ni(1).finish(Ok(()));
         assert_eq!((in_flight(&rig), credits(&rig)), ([0, 1], Credits(0)), "the other takes that path, too");

@@ -90,7 +90,7 @@ impl World {
                 Finding::Late => {
                     if upcalls.path_is_late(&ni, peer) {
                         let stuck = self.network.lock().take_credits(from, peer);
-                        upcalls.release_credits(stuck);
+                        stuck.into_iter().for_each(|credits| upcalls.release_credits(credits));
                     }
                 }
                 Finding::Unresponsive => {
@@ -98,7 +98,7 @@ impl World {
                     self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));
                     let may_move = |message: &OutgoingMessage| upcalls.may_change_path(message);
                     let stuck = self.network.lock().leave_path(from, peer, all_may_move, may_move);
-                    upcalls.release_credits(stuck);
+                    stuck.into_iter().for_each(|credits| upcalls.release_credits(credits));
                 }
             }
             self.settle(from.node);

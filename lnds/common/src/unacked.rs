@@ -119,8 +119,21 @@ impl<M> Unacked<M> {
 
     /// Notes that the message is written.
     pub fn written(&mut self, id: MessageId, message: M) -> AfterWrite<M> {
+        self.written_with(id, message, |_| ())
+    }
+
+    /// Notes that the message is written; `kept` is called with it if it is kept until its delivery ACK comes.
+    pub fn written_with(
+        &mut self,
+        id: MessageId,
+        mut message: M,
+        kept: impl FnOnce(&mut M),
+    ) -> AfterWrite<M> {
         let given_up = self.given_up;
         let Some(slot) = self.slot(id) else { return AfterWrite::Lost(message) };
+        if matches!(slot, MessageSlot::Writing) && !given_up {
+            kept(&mut message);
+        }
         let result = slot.written(message, given_up);
         self.tidy(id);
         result
@@ -216,6 +229,11 @@ impl<M> Unacked<M> {
         let taken = taken.collect();
         self.resent.retain(|(_, slot)| !matches!(slot, MessageSlot::Done));
         taken
+    }
+
+    /// The number of messages from the first that waits for its delivery ACK, or is given back because it is late, to the last.
+    pub fn len(&self) -> usize {
+        self.first_sent.len() + self.resent.len()
     }
 
     /// Whether no message waits for a delivery ACK.

@@ -1,6 +1,7 @@
 //! The driver as the core uses it: its start, its threads, its end.
 
 use crate::config::SocklndConfig;
+use crate::conn::postpone::send_postponed;
 use crate::conn::{Scheduler, task};
 use crate::connd::Connd;
 use crate::connd::commands::Commands;
@@ -247,6 +248,7 @@ impl Driver for Socklnd {
     }
 
     fn progress(&self, timeout: Duration) -> Progress {
+        send_postponed();
         let Some(parts) = self.parts.get() else { return Progress::NotOffered };
         let Some(_polling) = try_lock(&self.app_poller) else { return Progress::NotOffered };
         let scheduler = parts.first_scheduler();

@@ -30,11 +30,11 @@ const APP_POLL_BACKOFF: Duration = Duration::from_millis(1);
 /// which saves a system call on the path of a message.
 const POLLS: u64 = 4;
 /// Time that a delivery ACK waits for a message with which it can be sent, while there is no other work.
-const ACK_DELAY: Duration = Duration::from_micros(100);
+const LATE_DELAY: Duration = Duration::from_micros(100);
 /// The same time while there is other work.
-const ACK_DELAY_BUSY: Duration = Duration::from_millis(1);
+const LATE_DELAY_BUSY: Duration = Duration::from_millis(1);
 /// The same in turns of an application's thread that does not wait.
-const ACK_DELAY_TURNS: u32 = 16;
+const LATE_DELAY_TURNS: u32 = 16;
 
 /// An object that a scheduler serves: its socket becomes readable and writable.
 pub(crate) trait Pollable: Send + Sync + Sized {
@@ -70,9 +70,9 @@ pub(crate) trait Task: Send {
     fn abandon(self);
 }
 
-/// Sender of pending delivery ACKs: a peer.
-pub(crate) trait AckSender: Send + Sync {
-    fn send_pending_acks(&self);
+/// Sender of what waits for more to leave with it: a peer with pending delivery ACKs, or a connection with postponed messages.
+pub(crate) trait LateSender: Send + Sync {
+    fn send_late(self: Arc<Self>);
 }
 
 /// An epoll set, and the tasks of the connections in it.
@@ -87,12 +87,12 @@ pub(crate) struct Scheduler<C: Pollable> {
     polled: AtomicU64,
     /// The connection that an application thread which does not wait reads first.
     next_read: Mutex<NextRead<C>>,
-    /// Peers that may have pending delivery ACKs.
-    peers_with_acks: Mutex<Vec<Weak<dyn AckSender>>>,
-    /// Whether `peers_with_acks` has entries.
-    acks_pending: AtomicBool,
+    /// Peers that may have pending delivery ACKs, and connections that may have postponed messages.
+    late_senders: Mutex<Vec<Weak<dyn LateSender>>>,
+    /// Whether `late_senders` has entries.
+    late_pending: AtomicBool,
     /// Turns of application threads since the first entry.
-    ack_turns: AtomicU32,
+    late_turns: AtomicU32,
     /// Whether `ready` holds reports of sent messages.
     finishes: AtomicBool,
     /// The number of the owner; a thread with another number has been replaced.
@@ -129,9 +129,9 @@ impl<C: Pollable> Scheduler<C> {
             ready: Mutex::default(),
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
-            peers_with_acks: Mutex::default(),
-            acks_pending: AtomicBool::new(false),
-            ack_turns: AtomicU32::new(0),
+            late_senders: Mutex::default(),
+            late_pending: AtomicBool::new(false),
+            late_turns: AtomicU32::new(0),
             finishes: AtomicBool::new(false),
             owner: AtomicU64::new(0),
             owner_handlers: Mutex::default(),
@@ -215,7 +215,7 @@ impl<C: Pollable> Scheduler<C> {
     pub(crate) fn run(&self, app_scheduler: &Self) {
         let owner = self.become_owner();
         let mut polled = 0;
-        let mut acks_since = None;
+        let mut late_since = None;
         while !self.is_stopped() && self.owner.load(Ordering::SeqCst) == owner {
             if self.relief_wanted.swap(false, Ordering::SeqCst) {
                 self.relieve_all();
@@ -226,21 +226,21 @@ impl<C: Pollable> Scheduler<C> {
                 std::thread::park_timeout(APP_POLL_BACKOFF);
                 continue;
             }
-            let mut acks_pending = false;
+            let mut late_pending = false;
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
             let events = self.wakeups.owner_waits(|| {
-                acks_pending = self.acks_pending.load(Ordering::SeqCst);
-                self.wait(&mut buffer, acks_pending.then_some(ACK_DELAY))
+                late_pending = self.late_pending.load(Ordering::SeqCst);
+                self.wait(&mut buffer, late_pending.then_some(LATE_DELAY))
             });
             self.watch.note_serving();
             let worked = self.handle(events);
             if worked {
                 app_scheduler.note_work();
             }
-            acks_since = acks_pending.then(|| acks_since.unwrap_or_else(Instant::now));
-            if acks_since.is_some_and(|since| !worked || since.elapsed() >= ACK_DELAY_BUSY) {
-                acks_since = None;
-                self.send_pending_acks();
+            late_since = late_pending.then(|| late_since.unwrap_or_else(Instant::now));
+            if late_since.is_some_and(|since| !worked || since.elapsed() >= LATE_DELAY_BUSY) {
+                late_since = None;
+                self.send_late();
             }
         }
         if !self.is_stopped() {
@@ -284,35 +284,35 @@ impl<C: Pollable> Scheduler<C> {
         }
     }
 
-    /// Notes that delivery ACKs to `peer` are pending. They are piggybacked on the next message to it; otherwise a NOOP
-    /// carries them when the reading thread is idle or after the acknowledgement delay.
-    pub(crate) fn note_pending_acks(&self, peer: Weak<dyn AckSender>) {
+    /// Notes that `sender` has something to send soon. Delivery ACKs are piggybacked on the next message to their peer, and postponed
+    /// messages leave with the next one; otherwise the sender is called when the reading thread is idle or after the delay.
+    pub(crate) fn note_late_sender(&self, sender: Weak<dyn LateSender>) {
         {
-            let mut peers_with_acks = lock(&self.peers_with_acks);
-            peers_with_acks.push(peer);
+            let mut late_senders = lock(&self.late_senders);
+            late_senders.push(sender);
             // Under the lock, like its reset: the flag is never set when there are none.
-            self.acks_pending.store(true, Ordering::SeqCst);
+            self.late_pending.store(true, Ordering::SeqCst);
         }
         // An application's thread reads, and may not come again: only the scheduler's own thread is sure to send them in
         // time.
         self.wakeups.wake_owner_if_it_sleeps();
     }
 
-    fn send_pending_acks(&self) {
-        self.ack_turns.store(0, Ordering::Relaxed);
+    fn send_late(&self) {
+        self.late_turns.store(0, Ordering::Relaxed);
         // Only the present number of peers is served: delivery ACKs come in meanwhile.
-        let listed = lock(&self.peers_with_acks).len();
+        let listed = lock(&self.late_senders).len();
         for _ in 0..listed {
-            let peer = {
-                let mut peers_with_acks = lock(&self.peers_with_acks);
-                let peer = peers_with_acks.pop();
-                if peers_with_acks.is_empty() {
-                    self.acks_pending.store(false, Ordering::SeqCst);
+            let late = {
+                let mut late_senders = lock(&self.late_senders);
+                let late = late_senders.pop();
+                if late_senders.is_empty() {
+                    self.late_pending.store(false, Ordering::SeqCst);
                 }
-                peer
+                late
             };
-            if let Some(peer) = peer.and_then(|peer| peer.upgrade()) {
-                peer.send_pending_acks();
+            if let Some(late) = late.and_then(|late| late.upgrade()) {
+                late.send_late();
             }
         }
     }
@@ -337,9 +337,9 @@ impl<C: Pollable> Scheduler<C> {
         if self.finishes.load(Ordering::Relaxed) && self.work_off() {
             return true;
         }
-        let acks_pending = self.acks_pending.load(Ordering::Relaxed);
-        if acks_pending && self.ack_turns.fetch_add(1, Ordering::Relaxed) >= ACK_DELAY_TURNS {
-            self.send_pending_acks();
+        let late_pending = self.late_pending.load(Ordering::Relaxed);
+        if late_pending && self.late_turns.fetch_add(1, Ordering::Relaxed) >= LATE_DELAY_TURNS {
+            self.send_late();
         }
         // Connections that had more to read than their turn allowed come before the predicted one, which may always have more.
         let may_guess =
@@ -354,14 +354,14 @@ impl<C: Pollable> Scheduler<C> {
                 return worked;
             }
         }
-        let ack_delay = if acks_pending { ACK_DELAY.min(timeout) } else { timeout };
+        let late_delay = if late_pending { LATE_DELAY.min(timeout) } else { timeout };
         self.wakeups.app_waits(seen, |may_wait| {
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
-            let longest = if may_wait == MayWait::Yes { ack_delay } else { Duration::ZERO };
+            let longest = if may_wait == MayWait::Yes { late_delay } else { Duration::ZERO };
             let (_, events) = self.wait(&mut buffer, Some(longest));
             let worked = self.handle(events);
-            if acks_pending && !worked && !timeout.is_zero() {
-                self.send_pending_acks();
+            if late_pending && !worked && !timeout.is_zero() {
+                self.send_late();
             }
             worked
         })

@@ -233,7 +233,7 @@ fn messages_on_a_late_path_give_their_credits_back_if_another_works() {
         let mut given_back_before = (0..20).map(|_| {
             near.spy.unresponsive.store(0, Ordering::SeqCst);
             blackhole(2);
-            near.node.put(near.node.bind_bytes(pattern(8, 2)), far.node.nid, true);
+            near.node.put(near.node.bind_bytes(pattern(8192, 2)), far.node.nid, true);
             assert_eq!(missing(), 1);
             wait_for("the credit to be back", || missing() == 0);
             let was_before = !is_unresponsive();

@@ -102,8 +102,10 @@ impl DataPath {
             Some(lnd) => lnd.send(message),
             None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
         };
-        if let SendOutcome::Done(message, result) = outcome {
-            self.end(message, result);
+        match outcome {
+            SendOutcome::Done(message, result) => self.end(message, result),
+            SendOutcome::Sent(credits) => self.release_taken(credits),
+            SendOutcome::Pending => {}
         }
     }
 }

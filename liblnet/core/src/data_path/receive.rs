@@ -163,7 +163,7 @@ impl Upcalls for DataPath {
         self.topology.may_change_path(message)
     }
 
-    fn release_credits(&self, credits: Vec<TakenCredits>) {
+    fn release_credits(&self, credits: TakenCredits) {
         self.release_taken(credits);
     }
 

@@ -242,8 +242,12 @@ impl DataPath {
             Some(lnd) => lnd.send(message),
             None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
         };
-        if let SendOutcome::Done(message, result) = outcome {
-            steps.push(SendStep::End(message, result));
+        match outcome {
+            SendOutcome::Done(message, result) => steps.push(SendStep::End(message, result)),
+            SendOutcome::Sent(credits) => {
+                self.sending.release_taken(credits).for_each(|woken| steps.push(SendStep::Resume(woken)));
+            }
+            SendOutcome::Pending => {}
         }
     }
 
@@ -403,11 +407,9 @@ impl DataPath {
         self.sending.release(message, |woken| steps.push(SendStep::Resume(woken)));
     }
 
-    /// Returns the credits of stuck messages, so that waiting messages may take other paths.
-    pub(crate) fn release_taken(&self, credits: Vec<TakenCredits>) {
-        for taken in credits {
-            self.resume_all(self.sending.release_taken(taken));
-        }
+    /// Returns the credits of a message that its driver keeps, so that waiting messages may leave.
+    pub(crate) fn release_taken(&self, credits: TakenCredits) {
+        self.resume_all(self.sending.release_taken(credits));
     }
 
     /// Counts a message at its NI and its peer NI.

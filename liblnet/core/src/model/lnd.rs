@@ -191,6 +191,8 @@ pub enum SendOutcome {
     Done(Pooled<OutgoingMessage>, Result<(), SendFailure>),
     /// The driver keeps the message and will call [`Upcalls::finalize`].
     Pending,
+    /// The same, and the message is on its way: it needs its credits, which are these, no more.
+    Sent(TakenCredits),
 }
 
 /// The services of the core for drivers. Any thread may call them; none of them blocks. Event handlers of the
@@ -211,7 +213,7 @@ pub trait Upcalls: Send + Sync {
     /// sent from inside this call.
     fn received(&self, message: ArrivingMessage, result: Result<(), Errno>);
 
-    /// The driver has finished a message for which `send` returned [`SendOutcome::Pending`].
+    /// The driver has finished a message that it has kept.
     fn finalize(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>);
 
     /// The time a driver may spend on sending one message, unless the driver is configured otherwise (HE-30).
@@ -255,9 +257,9 @@ pub trait Upcalls: Send + Sync {
         let _ = (ni, peer);
     }
 
-    /// Returns the credits of messages that stay with the driver on a late or unresponsive path, so that others need not wait for
-    /// those.
-    fn release_credits(&self, credits: Vec<TakenCredits>) {
+    /// Returns the credits of messages that stay with the driver until they have arrived, so that others need not wait for those: they are
+    /// on a late or unresponsive path, or small and on their way.
+    fn release_credits(&self, credits: TakenCredits) {
         let _ = credits;
     }
 

@@ -17,8 +17,8 @@ const HEADER_LEN: u64 = 72;
 
 /// Methods for drivers.
 impl OutgoingMessage {
-    /// Takes the send credits of the message, for [`crate::model::lnd::Upcalls::release_credits`]: it is stuck on a
-    /// late or unresponsive path, and other messages should not wait for it. `None` if it holds none.
+    /// Takes the send credits of the message, for [`crate::model::lnd::Upcalls::release_credits`], so that other messages do not wait for
+    /// it: it is stuck on a late or unresponsive path, or has left. `None` if it holds none.
     pub fn take_credits(&mut self) -> Option<TakenCredits> {
         let held = std::mem::take(&mut self.held);
         (held.ni.is_some() || held.peer).then(|| TakenCredits {

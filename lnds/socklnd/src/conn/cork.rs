@@ -1,5 +1,5 @@
-//! Corking: messages that are sent while a thread parses received bytes or does queued work wait until it has finished, and leave
-//! together.
+//! Corking: messages that are sent while a thread parses received bytes, reports what it has written or does queued work wait until it
+//! has finished, and leave together.
 //!
 //! The thread is the writer of every connection that it has corked. Another thread that sends there does not wait for the
 //! first, which may be in a handler: it takes over, and writes the queue in order. So does the thread that replaces one
@@ -51,8 +51,14 @@ impl Cork {
 
 impl Drop for Cork {
     fn drop(&mut self) {
-        if !self.nested {
-            CORKED.with_borrow_mut(|corked| corked.guarded = false);
+        if self.nested {
+            return;
+        }
+        // Writing returns credits, and completes messages, whose handlers may send: that waits for the next turn of the loop.
+        while CORKED.with_borrow_mut(|corked| {
+            corked.guarded = !corked.connections.is_empty();
+            corked.guarded
+        }) {
             flush();
         }
     }
@@ -69,6 +75,11 @@ pub(super) fn hold(connection: &Arc<Connection>) -> bool {
         }
         holds
     })
+}
+
+/// Whether the calling thread has a guard.
+pub(super) fn is_corking() -> bool {
+    CORKED.with_borrow(|corked| corked.guarded)
 }
 
 /// Sends the corked messages.

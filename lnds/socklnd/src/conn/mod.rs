@@ -5,6 +5,7 @@
 
 mod cork;
 pub(crate) mod deferred_rx;
+pub(crate) mod postpone;
 mod read_ahead;
 mod receive;
 mod receive_turn;

@@ -1,13 +1,16 @@
 //! State that the senders of a connection share: messages and NOOPs to be sent, and messages that wait for a delivery
 //! ACK.
 
+use super::cork;
+use super::postpone::Load;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
-use lnd_common::unacked::Unacked;
+use lnd_common::unacked::{AfterWrite, Unacked};
+use lnet_core::message::TakenCredits;
 use lnet_core::{Confirmation, MessageOrigin, OutgoingMessage, Pooled, SendFailure};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -15,6 +18,11 @@ use std::thread::{self, ThreadId};
 
 /// Maximum number of queued NOOPs: a peer that exceeds it asks for delivery ACKs and does not read them.
 const MAX_NOOPS: usize = 1024;
+
+/// Maximum length of the payload of a small message. The credits of one come back when it is written (wire-tcp 9).
+const MAX_SMALL: usize = 4096;
+/// Maximum number of messages of a connection without delivery ACKs, from which on small ones keep their credits, too.
+const MAX_UNACKED: usize = 64;
 
 /// A message or NOOP that is being written to a socket.
 #[derive(Debug)]
@@ -132,6 +140,14 @@ impl Outgoing {
 pub(super) type EndedMessage = (Pooled<OutgoingMessage>, Result<(), SendFailure>);
 pub(super) type EndedMessages = Vec<EndedMessage>;
 
+/// The outcome for messages that a writer has written, which it reports to the core when another thread may write.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) ended: EndedMessages,
+    /// The credits of those that are not complete.
+    pub(super) credits: Vec<TakenCredits>,
+}
+
 /// Send state of a connection, behind its lock.
 #[derive(Debug)]
 pub(crate) struct SendSide {
@@ -141,7 +157,7 @@ pub(crate) struct SendSide {
     pub(crate) unacked: Unacked<Pooled<OutgoingMessage>>,
     /// Vector that a writer leaves for the next one, so that none allocates.
     spare: Vec<Outgoing>,
-    spare_ended: EndedMessages,
+    spare_written: Written,
 }
 
 /// The parts of a [`SendSide`] as long as messages are sent.
@@ -243,6 +259,13 @@ impl Writer {
 }
 
 impl OpenSide<'_> {
+    /// The load of the connection with `out`, of which `unsent` bytes are to be sent in all, if `out` may be postponed: nobody writes,
+    /// and the delivery ACKs of messages of this kind come soon.
+    pub(super) fn load(&self, out: &Outgoing, unsent: usize) -> Option<Load> {
+        let may_wait = *self.writer == Writer::Nobody && out.cookie.is_some() && !cork::is_corking();
+        may_wait.then(|| Load { queued: self.queue.len(), unsent, unacked: self.unacked.len() })
+    }
+
     pub(super) fn is_full_of_noops(&self) -> bool {
         // There are few messages: they have credits.
         self.queue.len() >= MAX_NOOPS
@@ -257,7 +280,7 @@ impl SendSide {
             writer: Writer::Nobody,
             unacked: Unacked::new(conn_seq),
             spare: Vec::new(),
-            spare_ended: EndedMessages::new(),
+            spare_written: Written::default(),
         }
     }
 
@@ -286,6 +309,22 @@ impl SendSide {
         }
     }
 
+    /// Notes that a message is written that asks for the delivery ACK `cookie`. Also returns the credits of a message that is kept until
+    /// then and returns them before, as small ones do; but a gateway has buffers for as many messages as there are credits.
+    pub(super) fn note_written(
+        &mut self,
+        cookie: MessageId,
+        message: Pooled<OutgoingMessage>,
+    ) -> (AfterWrite<Pooled<OutgoingMessage>>, Option<TakenCredits>) {
+        let is_small = message.payload_len() <= MAX_SMALL && !message.is_routed();
+        let mut credits = None;
+        let may_return = is_small && self.unacked.len() <= MAX_UNACKED;
+        let after_write = self.unacked.written_with(cookie, message, |message| {
+            credits = may_return.then(|| message.take_credits()).flatten();
+        });
+        (after_write, credits)
+    }
+
     /// Ends the cork of the calling thread; returns whether it is still the writer.
     pub(super) const fn uncork(&mut self) -> bool {
         self.writer.uncork()
@@ -307,14 +346,18 @@ impl SendSide {
         queued.chain(unacked.all_written())
     }
 
-    /// Takes the spare vectors, for messages to be written and for those that have ended.
-    pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, EndedMessages) {
-        (std::mem::take(&mut self.spare), std::mem::take(&mut self.spare_ended))
+    /// Takes the spare vectors, for messages to be written and for those that are written.
+    pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, Written) {
+        (std::mem::take(&mut self.spare), std::mem::take(&mut self.spare_written))
     }
 
-    pub(super) fn keep_spare(&mut self, ended: EndedMessages) {
-        if self.spare_ended.capacity() < ended.capacity() {
-            self.spare_ended = ended;
+    pub(super) fn keep_spare(&mut self, written: Written) {
+        let Written { ended, credits } = written;
+        if self.spare_written.ended.capacity() < ended.capacity() {
+            self.spare_written.ended = ended;
+        }
+        if self.spare_written.credits.capacity() < credits.capacity() {
+            self.spare_written.credits = credits;
         }
     }
 
@@ -387,6 +430,8 @@ pub(crate) enum Transmitted {
     Failed(Pooled<OutgoingMessage>, SendFailure),
     /// The connection keeps the message, for sending or until its delivery ACK.
     Kept,
+    /// The connection keeps the message until its delivery ACK; other messages need not wait for its credits.
+    Sent(TakenCredits),
     /// The connection has ended; nothing of the message was written.
     Ended(Outgoing),
 }

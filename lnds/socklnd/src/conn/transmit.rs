@@ -4,8 +4,9 @@
 //! the message stays in the queue, and the writing thread sends it too. Bytes that the socket does not
 //! accept wait until the socket is writable again.
 
-use super::cork;
-use super::send_side::{EndedMessage, EndedMessages, NextBatch, OpenSide, Outgoing, Transmitted, Turn};
+use super::cork::{self, Cork};
+use super::postpone;
+use super::send_side::{EndedMessage, NextBatch, OpenSide, Outgoing, SendSide, Transmitted, Turn, Written};
 use crate::conn::Connection;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
@@ -58,8 +59,14 @@ impl Connection {
                 self.owner.end(self, ConnError::Stalled);
                 return Transmitted::Ended(out);
             }
+            let unsent = self.unsent.fetch_add(out.left(), Ordering::Relaxed) + out.left();
+            if open.load(&out, unsent).is_some_and(postpone::postpones) {
+                open.queue.push_back(out);
+                drop(side);
+                postpone::note(self);
+                return Transmitted::Kept;
+            }
             let turn = open.writer.take_turn(|| cork::hold(self));
-            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             // Confirmations that wait for it go first.
             if turn != Turn::Write || !open.queue.is_empty() {
                 open.queue.push_back(out);
@@ -103,13 +110,13 @@ impl Connection {
 
     /// Ends the work on a message that was written without queueing: the thread stops writing if nothing else is queued.
     fn wrote_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
-        let after_write = {
+        let (after_write, credits) = {
             let mut side = lock(&self.tx);
-            let after_write = match (out.cookie, out.message.take()) {
-                (Some(cookie), Some(message)) => side.unacked.written(cookie, message),
+            let (after_write, credits) = match (out.cookie, out.message.take()) {
+                (Some(cookie), Some(message)) => side.note_written(cookie, message),
                 (_, message) => {
                     out.message = message;
-                    AfterWrite::Waits
+                    (AfterWrite::Waits, None)
                 }
             };
             if side.open().is_none_or(|open| !open.queue.is_empty()) {
@@ -118,16 +125,18 @@ impl Connection {
             } else {
                 side.end_writing();
             }
-            after_write
+            (after_write, credits)
         };
         match (out.cookie, after_write) {
             (None, _) => Transmitted::Done(out),
-            (Some(_), AfterWrite::Waits) => Transmitted::Kept,
+            (Some(_), AfterWrite::Waits) => credits.map_or(Transmitted::Kept, Transmitted::Sent),
             (Some(_), AfterWrite::Done(message)) => {
                 out.message = Some(message);
                 Transmitted::Done(out)
             }
-            (Some(_), AfterWrite::Lost(message)) => Transmitted::Failed(message, self.lost_failure()),
+            (Some(_), AfterWrite::Lost(message)) => {
+                Transmitted::Failed(message, self.failure_of_lost(&lock(&self.tx)))
+            }
         }
     }
 
@@ -259,52 +268,54 @@ impl Connection {
     }
 
     /// Writes the queue as the only writer, after the rest of `first`. `full` says that the socket was full
-    /// just now. Completed messages are reported to the core when another thread may write.
+    /// just now. What has been written is reported to the core when another thread may write.
     fn drain_queue(self: &Arc<Self>, first: Option<Outgoing>, full: bool) {
         let _at_work = self.at_work();
-        let (mut batch, mut ended) = lock(&self.tx).take_spare();
+        // Messages that get the credits of those that are written leave together.
+        let _cork = Cork::new();
+        let (mut batch, mut written) = lock(&self.tx).take_spare();
         batch.extend(first);
-        self.write_batches(batch, full, &mut ended);
-        for (message, result) in ended.drain(..) {
+        self.write_batches(batch, full, &mut written);
+        written.credits.drain(..).for_each(|credits| self.ni.upcalls.release_credits(credits));
+        for (message, result) in written.ended.drain(..) {
             self.ni.finalize(message, result);
         }
-        lock(&self.tx).keep_spare(ended);
+        lock(&self.tx).keep_spare(written);
     }
 
-    fn write_batches(self: &Arc<Self>, mut batch: Vec<Outgoing>, mut full: bool, ended: &mut EndedMessages) {
+    fn write_batches(self: &Arc<Self>, mut batch: Vec<Outgoing>, mut full: bool, written: &mut Written) {
         for _ in 0..ROUNDS {
             let next = lock(&self.tx).next_batch(batch, BATCH, full);
             batch = match next {
                 NextBatch::Write(batch) => batch,
                 NextBatch::Nothing | NextBatch::Later => return,
-                NextBatch::EndedMessages(batch, conn_error) => return self.give_up(batch, conn_error, ended),
+                NextBatch::EndedMessages(batch, conn_error) => {
+                    return self.give_up(batch, conn_error, written);
+                }
             };
             match self.write(&mut batch) {
                 WriteResult::All | WriteResult::More => full = false,
                 WriteResult::SocketFull => full = true,
                 WriteResult::Failed(conn_error) => {
                     self.writing_failed(conn_error);
-                    return self.give_up(batch, conn_error, ended);
+                    return self.give_up(batch, conn_error, written);
                 }
             }
             let done = batch.iter().take_while(|out| out.left() == 0).count();
             self.progress.written.fetch_add(done as u64, Ordering::Relaxed);
-            ended.extend(batch.drain(..done).filter_map(|out| self.wrote(out)));
+            self.note_all_written(batch.drain(..done), written);
         }
         let stopped = lock(&self.tx).stop_for_now(batch);
         match stopped {
             Ok(()) => self.scheduler.schedule(Arc::clone(self)),
-            Err((batch, conn_error)) => self.give_up(batch, conn_error, ended),
+            Err((batch, conn_error)) => self.give_up(batch, conn_error, written),
         }
     }
 
-    fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, ended: &mut EndedMessages) {
-        for out in batch {
-            ended.extend(match out.left() {
-                0 => self.wrote(out),
-                _ => self.given_back(out, conn_error),
-            });
-        }
+    fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, written: &mut Written) {
+        let (done, rest): (Vec<_>, Vec<_>) = batch.into_iter().partition(|out| out.left() == 0);
+        self.note_all_written(done.into_iter(), written);
+        written.ended.extend(rest.into_iter().filter_map(|out| self.given_back(out, conn_error)));
         self.end_writing();
     }
 
@@ -353,17 +364,21 @@ impl Connection {
         self.note_quiet();
     }
 
-    /// Handles a message that has left. Returns it with its result if that completes it.
-    fn wrote(&self, out: Outgoing) -> Option<EndedMessage> {
-        let Outgoing { message: Some(message), cookie, .. } = out else { return None };
-        let after_write = match cookie {
-            Some(cookie) => lock(&self.tx).unacked.written(cookie, message),
-            None => AfterWrite::Done(message),
-        };
-        match after_write {
-            AfterWrite::Waits => None,
-            AfterWrite::Done(message) => Some((message, Ok(()))),
-            AfterWrite::Lost(message) => Some((message, Err(self.lost_failure()))),
+    /// Handles messages that have left, and adds to `written` what is to be reported.
+    fn note_all_written(&self, all: impl Iterator<Item = Outgoing>, written: &mut Written) {
+        let mut side = lock(&self.tx);
+        for out in all {
+            let Outgoing { message: Some(message), cookie, .. } = out else { continue };
+            let (after_write, credits) = match cookie {
+                Some(cookie) => side.note_written(cookie, message),
+                None => (AfterWrite::Done(message), None),
+            };
+            written.credits.extend(credits);
+            match after_write {
+                AfterWrite::Waits => {}
+                AfterWrite::Done(message) => written.ended.push((message, Ok(()))),
+                AfterWrite::Lost(message) => written.ended.push((message, Err(self.failure_of_lost(&side)))),
+            }
         }
     }
 
@@ -382,9 +397,8 @@ impl Connection {
     }
 
     /// The failure of a message that was written when its delivery ACK could not arrive any more.
-    fn lost_failure(&self) -> SendFailure {
-        let conn_error = lock(&self.tx).ended().unwrap_or(ConnError::Local(Errno::Io));
-        self.unacked_failure(conn_error)
+    fn failure_of_lost(&self, side: &SendSide) -> SendFailure {
+        self.unacked_failure(side.ended().unwrap_or(ConnError::Local(Errno::Io)))
     }
 
     /// The failure of a message that has left, asks for a delivery ACK, and will not get it.

@@ -8,7 +8,7 @@ use crate::decide::choose::TxKind;
 use crate::decide::delivery_acks::pack;
 use crate::proto::ConnectionType;
 use crate::proto::frame::Cookies;
-use crate::scheduler::AckSender;
+use crate::scheduler::LateSender;
 use crate::sync::lock;
 use lnd_common::pending_acks::Batch;
 use lnet_core::{Confirmation, MessageOrigin};
@@ -41,9 +41,9 @@ impl Peer {
         let Some(connection) = connection.filter(|it| it.origin(named.id) == Some(named)) else { return };
         if connection.hold_confirmation(confirmation, named.id) {
             if !self.confirmations_listed.swap(true, Ordering::SeqCst) {
-                let this = Weak::clone(&self.this) as Weak<dyn AckSender>;
+                let this = Weak::clone(&self.this) as Weak<dyn LateSender>;
                 // This thread's own scheduler need not be woken.
-                with_nearest(&connection.scheduler, |scheduler| scheduler.note_pending_acks(this));
+                with_nearest(&connection.scheduler, |scheduler| scheduler.note_late_sender(this));
             }
             return;
         }
@@ -70,7 +70,7 @@ impl Peer {
             self.send_batch(batch);
         }
         if added.list {
-            scheduler.note_pending_acks(Weak::clone(&self.this) as Weak<dyn AckSender>);
+            scheduler.note_late_sender(Weak::clone(&self.this) as Weak<dyn LateSender>);
         }
     }
 
@@ -96,20 +96,32 @@ impl Peer {
     }
 }
 
-impl AckSender for Peer {
-    fn send_pending_acks(&self) {
+impl LateSender for Peer {
+    fn send_late(self: Arc<Self>) {
+        self.send_pending_acks();
+    }
+}
+
+impl Peer {
+    /// Sends the pending delivery ACKs and confirmations.
+    pub(super) fn send_pending_acks(&self) {
         // First: what is held from now on is listed again.
         let holds = self.confirmations_listed.swap(false, Ordering::SeqCst);
         let batch = self.pending_acks.take_all();
         self.send_batch(batch);
         if holds {
-            // From the end, so that none is missed when another leaves the list meanwhile.
-            let count = lock(&self.state).all().count();
-            for at in (0..count).rev() {
-                let connection = lock(&self.state).all().nth(at).cloned();
-                if let Some(connection) = connection {
-                    connection.on_writable();
-                }
+            self.send_queues();
+        }
+    }
+
+    /// Sends what waits in the queues of connections for more.
+    pub(super) fn send_queues(&self) {
+        // From the end, so that none is missed when another leaves the list meanwhile.
+        let count = lock(&self.state).all().count();
+        for at in (0..count).rev() {
+            let connection = lock(&self.state).all().nth(at).cloned();
+            if let Some(connection) = connection {
+                connection.on_writable();
             }
         }
     }

@@ -255,6 +255,7 @@ impl Peer {
             }
             std::mem::take(&mut state.waiting)
         };
+        let mut returned = Vec::new();
         for WaitingMessage { message, .. } in waiting {
             if self.ni.upcalls.is_for_earlier_incarnation(&message) {
                 let failure = ConnError::ClosedByPeer(Errno::ConnectionReset).failure(BytesSent::Nothing);
@@ -262,10 +263,14 @@ impl Peer {
                 continue;
             }
             // The message is not sent by this peer, which may have lost its connections and been removed since.
-            if let SendOutcome::Done(message, result) = Arc::clone(&self.owner).send_again(message) {
-                self.ni.finalize(message, result);
+            match Arc::clone(&self.owner).send_again(message) {
+                SendOutcome::Done(message, result) => self.ni.finalize(message, result),
+                SendOutcome::Sent(credits) => returned.push(credits),
+                SendOutcome::Pending => {}
             }
         }
+        // Messages that get these credits follow those that have waited here.
+        returned.into_iter().for_each(|credits| self.ni.upcalls.release_credits(credits));
     }
 
     fn count(&self, state: &PeerState) -> ConnCounts {

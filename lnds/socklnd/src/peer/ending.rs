@@ -3,7 +3,6 @@
 use super::{Listing, Peer, WaitingMessage};
 use crate::conn::Connection;
 use crate::decide::choose::TxKind;
-use crate::scheduler::AckSender;
 use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::ConnectSchedule;
@@ -175,6 +174,7 @@ impl Peer {
         lock(&self.state).listing = Listing::Removed;
         // The ACKs are sent, so that the peer does not wait for them in vain.
         self.send_pending_acks();
+        self.send_queues();
         self.give_back_waiting(ConnError::Shutdown);
         self.end_all(ConnError::Shutdown);
     }

@@ -286,6 +286,7 @@ impl Peer {
         };
         match connection.transmit(out) {
             Transmitted::Kept => Ok(SendOutcome::Pending),
+            Transmitted::Sent(credits) => Ok(SendOutcome::Sent(credits)),
             Transmitted::Failed(message, failure) => Ok(SendOutcome::Done(message, Err(failure))),
             Transmitted::Done(out) => Ok(match out.into_message() {
                 Some(message) => SendOutcome::Done(message, Ok(())),

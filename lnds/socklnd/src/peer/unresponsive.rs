@@ -76,7 +76,7 @@ impl Peer {
             stuck.extend(
                 lock(&self.state).waiting.iter_mut().filter_map(|waiting| waiting.message.take_credits()),
             );
-            self.ni.upcalls.release_credits(stuck);
+            stuck.into_iter().for_each(|credits| self.ni.upcalls.release_credits(credits));
         }
     }
 
@@ -109,7 +109,9 @@ impl Peer {
         }
         let moved = self.withdraw(ConnError::Unresponsive);
         if !deduplicates {
-            self.ni.upcalls.release_credits(self.take_credits_of_connections());
+            for credits in self.take_credits_of_connections() {
+                self.ni.upcalls.release_credits(credits);
+            }
         }
         UnresponsiveAction::Stay { is_new, moved }
     }

@@ -99,7 +99,7 @@ impl<H: Hooks> LndNi for ForwardingNi<H> {
                 Some((message, result)) => SendOutcome::Done(message, result),
                 None => SendOutcome::Pending,
             },
-            SendOutcome::Pending => SendOutcome::Pending,
+            kept => kept,
         }
     }
 
@@ -171,7 +171,7 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
         self.upcalls.connections_ended(ni, peer);
     }
 
-    fn release_credits(&self, credits: Vec<TakenCredits>) {
+    fn release_credits(&self, credits: TakenCredits) {
         self.upcalls.release_credits(credits);
     }
 

@@ -1,0 +1,102 @@
+//! Postponed messages: a thread that takes events from queues, and sends messages in between, sends them together.
+//!
+//! A message is postponed while others that were sent before it on the connection wait for their delivery ACKs. It leaves when the thread
+//! finds no event and waits, when enough has gathered, with the next message that is not postponed, or else when the connection's
+//! scheduler sends delivery ACKs, which wait in the same way.
+
+use crate::conn::Connection;
+use crate::scheduler::{LateSender, Pollable as _};
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Weak};
+
+/// Maximum number of messages in a queue to which one is added that is postponed.
+const MAX_MESSAGES: usize = 31;
+/// Maximum number of unsent bytes of a connection with postponed messages.
+const MAX_BYTES: usize = 128 * 1024;
+/// Number of messages that a thread postpones after a wait. A thread that sends more than that does not take an event for each.
+const MAX_AFTER_WAIT: u32 = 1024;
+
+thread_local! {
+    /// The number of messages that the thread may still postpone before it waits again.
+    static LEFT: Cell<u32> = const { Cell::new(0) };
+    /// The connections with messages that the thread has postponed.
+    static POSTPONED: RefCell<Vec<Arc<Connection>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The state of a connection that decides whether a message is postponed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// The number of messages in the queue.
+    pub(super) queued: usize,
+    /// The number of bytes that are not sent, with those of the message.
+    pub(super) unsent: usize,
+    /// The number of messages that wait for their delivery ACKs, with this one and those in the queue.
+    pub(super) unacked: usize,
+}
+
+impl Load {
+    /// Whether a message is postponed: others are under way, and there is room for more.
+    const fn postpones(self) -> bool {
+        self.unacked > self.queued + 1 && self.queued < MAX_MESSAGES && self.unsent <= MAX_BYTES
+    }
+}
+
+/// Whether the calling thread postpones a message on a connection with this load; then [`note`] is to be called.
+pub(super) fn postpones(load: Load) -> bool {
+    LEFT.get() > 0 && load.postpones()
+}
+
+/// Notes that the calling thread has queued a message on `connection` and postponed it.
+pub(super) fn note(connection: &Arc<Connection>) {
+    LEFT.set(LEFT.get().saturating_sub(1));
+    let is_new = POSTPONED.with_borrow_mut(|all| {
+        let is_new = !all.iter().any(|known| Arc::ptr_eq(known, connection));
+        if is_new {
+            all.push(Arc::clone(connection));
+        }
+        is_new
+    });
+    if is_new {
+        // The thread may not wait for long.
+        connection.scheduler.note_late_sender(Arc::downgrade(connection) as Weak<dyn LateSender>);
+    }
+}
+
+/// Sends what the calling thread has postponed, as it waits for an event.
+pub(crate) fn send_postponed() {
+    LEFT.set(MAX_AFTER_WAIT);
+    // Sending completes messages, and their handlers may send.
+    while let Some(connection) = POSTPONED.with_borrow_mut(Vec::pop) {
+        connection.on_writable();
+    }
+}
+
+impl LateSender for Connection {
+    fn send_late(self: Arc<Self>) {
+        if !self.is_closed() {
+            self.on_writable();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_postponed_while_others_are_under_way_and_there_is_room() {
+        for (queued, unsent, unacked, postpones) in [
+            (0, 100, 1, false),
+            (0, 100, 2, true),
+            (1, 200, 2, false),
+            (1, 200, 3, true),
+            (MAX_MESSAGES - 1, 200, 2 * MAX_MESSAGES, true),
+            (MAX_MESSAGES, 200, 2 * MAX_MESSAGES, false),
+            (1, MAX_BYTES, 3, true),
+            (1, MAX_BYTES + 1, 3, false),
+        ] {
+            let load = Load { queued, unsent, unacked };
+            assert_eq!(load.postpones(), postpones, "{load:?}");
+        }
+    }
+}
