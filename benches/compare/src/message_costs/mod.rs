@@ -2,8 +2,8 @@
 //! limit in a file that is checked in; a cost above its limit is a failure.
 //!
 //! ```text
-//! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --o2ib-path FILE --attach-path FILE
-//!         --attach-calls FILE [--valgrind] [--strace] [--count-allocations FILE]
+//! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --tcp-path FILE --o2ib-path FILE
+//!         --attach-path FILE --attach-calls FILE [--valgrind] [--strace] [--count-allocations FILE]
 //! ```
 //!
 //! Each of the last three options adds a kind of cost that needs the tool: instructions and copies, system calls, allocations. `make message-costs`
@@ -41,6 +41,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         for operation in instructions::OPERATIONS {
             report.add(&[instructions::count(&options.message_path, operation)?])?;
         }
+        let over_tcp = || Ok(vec![instructions::count(&options.tcp_path, instructions::OVER_TCP)?]);
+        report.add_best(over_tcp)?;
         let over_o2ib = || Ok(vec![instructions::count(&options.o2ib_path, instructions::OVER_O2IB)?]);
         report.add_best(over_o2ib)?;
         report.add_best(|| Ok(vec![instructions::count_attachment(&options.attach_path)?]))?;
@@ -144,7 +146,7 @@ mod tests {
         let limits = Limits::parse(include_str!("../../message-costs.txt")).unwrap_or_else(|e| panic!("{e}"));
         let names = instructions::OPERATIONS
             .iter()
-            .chain([&instructions::OVER_O2IB])
+            .chain([&instructions::OVER_TCP, &instructions::OVER_O2IB])
             .map(|operation| operation.name.to_owned())
             .chain([instructions::BY_ATTACHMENT.to_owned()])
             .chain(copies::WORK.iter().map(|work| work.name.to_owned()))

@@ -9,6 +9,7 @@ pub(crate) struct Options {
     pub(super) limits: PathBuf,
     pub(super) lnet_perf: PathBuf,
     pub(super) message_path: PathBuf,
+    pub(super) tcp_path: PathBuf,
     pub(super) o2ib_path: PathBuf,
     pub(super) attach_path: PathBuf,
     pub(super) attach_calls: PathBuf,
@@ -22,13 +23,14 @@ pub(crate) struct Options {
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Error> {
     let (mut limits, mut lnet_perf, mut message_path) = (None, None, None);
-    let (mut o2ib_path, mut attach_path, mut attach_calls) = (None, None, None);
+    let (mut tcp_path, mut o2ib_path, mut attach_path, mut attach_calls) = (None, None, None, None);
     let (mut valgrind, mut strace, mut count_allocations) = (false, false, None);
     while let Some(argument) = arguments.next() {
         let target = match argument.as_str() {
             "--limits" => &mut limits,
             "--lnet-perf" => &mut lnet_perf,
             "--message-path" => &mut message_path,
+            "--tcp-path" => &mut tcp_path,
             "--o2ib-path" => &mut o2ib_path,
             "--attach-path" => &mut attach_path,
             "--attach-calls" => &mut attach_calls,
@@ -49,6 +51,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
         limits: limits.ok_or("--limits is missing")?,
         lnet_perf: lnet_perf.ok_or("--lnet-perf is missing")?,
         message_path: message_path.ok_or("--message-path is missing")?,
+        tcp_path: tcp_path.ok_or("--tcp-path is missing")?,
         o2ib_path: o2ib_path.ok_or("--o2ib-path is missing")?,
         attach_path: attach_path.ok_or("--attach-path is missing")?,
         attach_calls: attach_calls.ok_or("--attach-calls is missing")?,
@@ -68,8 +71,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_follows_from_the_options() {
-        let programs =
-            "--limits l --lnet-perf p --message-path m --o2ib-path o --attach-path a --attach-calls b";
+        let programs = "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o --attach-path a --attach-calls b";
         for (more, expected) in [
             ("--strace", (false, true, None)),
             ("--valgrind --count-allocations c", (true, false, Some("c".into()))),
@@ -89,8 +91,9 @@ mod tests {
             "--limits l --fast",
             "--limits l --lnet-perf p --message-path m",
             "--limits l --lnet-perf p --o2ib-path o",
-            "--limits l --lnet-perf p --message-path m --o2ib-path o",
-            "--limits l --lnet-perf p --message-path m --o2ib-path o --attach-path a",
+            "--limits l --lnet-perf p --message-path m --tcp-path t",
+            "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o",
+            "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o --attach-path a",
         ] {
             assert!(of(arguments).is_err(), "{arguments}");
         }
