@@ -330,6 +330,14 @@ impl SendSide {
         self.writer.uncork()
     }
 
+    /// Takes the message that is queued, if there is just one.
+    pub(super) fn take_only(&mut self) -> Option<Outgoing> {
+        match &mut self.sending {
+            Sending::Open(queue) if queue.len() == 1 => queue.pop_front(),
+            Sending::Open(_) | Sending::EndedMessages(_) => None,
+        }
+    }
+
     /// See [`Writer::take_over`].
     pub(super) fn take_over(&mut self) -> bool {
         self.writer.take_over()

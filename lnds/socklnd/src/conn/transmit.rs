@@ -77,6 +77,11 @@ impl Connection {
                 return Transmitted::Kept;
             }
         }
+        self.write_one(out)
+    }
+
+    /// Writes a message as the only writer, of which nothing else is queued.
+    fn write_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         match self.write(std::slice::from_mut(&mut out)) {
             WriteResult::All => self.wrote_one(out),
             WriteResult::More => {
@@ -102,9 +107,24 @@ impl Connection {
     /// Writes the messages that were queued while the calling thread had the connection corked, unless another thread has
     /// taken over.
     pub(super) fn write_queue(self: &Arc<Self>) {
-        let is_writer = lock(&self.tx).uncork();
-        if is_writer {
-            self.drain_queue(None, false);
+        let only = {
+            let mut side = lock(&self.tx);
+            if !side.uncork() {
+                return;
+            }
+            side.take_only()
+        };
+        let Some(out) = only else { return self.drain_queue(None, false) };
+        let _at_work = self.at_work();
+        match self.write_one(out) {
+            Transmitted::Done(out) => {
+                if let Some(message) = out.into_message() {
+                    self.ni.finalize(message, Ok(()));
+                }
+            }
+            Transmitted::Sent(credits) => self.ni.upcalls.release_credits(credits),
+            Transmitted::Failed(message, failure) => self.ni.finalize(message, Err(failure)),
+            Transmitted::Kept | Transmitted::Ended(_) => {}
         }
     }
 

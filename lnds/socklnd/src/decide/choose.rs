@@ -2,6 +2,7 @@
 
 use crate::proto::frame::head_len;
 use crate::proto::{ConnectionType, Version};
+use std::cmp::Reverse;
 
 /// The kind of a message or NOOP, which decides the type of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +40,19 @@ pub(crate) fn choose(
     tx: TxKind,
     min_bulk: u32,
 ) -> Option<usize> {
-    candidates
-        .into_iter()
-        .enumerate()
-        .map(|(index, c)| {
-            let worse = std::cmp::Reverse((c.unsent, c.last_used));
-            (rate(c.kind, c.version, tx, min_bulk), worse, index)
-        })
-        .filter(|(rating, ..)| *rating != Rating::No)
-        .max_by_key(|(rating, worse, _)| (*rating, *worse))
-        .map(|(.., index)| index)
+    let mut best = None;
+    for (index, candidate) in candidates.into_iter().enumerate() {
+        let rating = rate(candidate.kind, candidate.version, tx, min_bulk);
+        let load = (candidate.unsent, candidate.last_used);
+        let is_better = match best {
+            None => rating != Rating::No,
+            Some((best_rating, best_load, _)) => (rating, Reverse(load)) > (best_rating, Reverse(best_load)),
+        };
+        if is_better {
+            best = Some((rating, load, index));
+        }
+    }
+    best.map(|(.., index)| index)
 }
 
 fn rate(kind: ConnectionType, version: Version, tx: TxKind, min_bulk: u32) -> Rating {

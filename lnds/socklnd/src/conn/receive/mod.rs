@@ -167,7 +167,12 @@ impl Connection {
 
     /// Takes a head out of the buffer, or reads if it is not complete.
     fn decode(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
-        match frame::decode(self.terms.version, self.terms.order, side.buffer.bytes()) {
+        let incoming = match side.buffer.bytes() {
+            // As before and after most reads.
+            [] => Ok(Incoming::Need(0)),
+            bytes => frame::decode(self.terms.version, self.terms.order, bytes),
+        };
+        match incoming {
             Err(error) => Err(RxEnd::ProtocolViolation(error.to_string())),
             Ok(Incoming::Need(_)) if *drained => Ok(Flow::Pause),
             Ok(Incoming::Need(len)) => {
