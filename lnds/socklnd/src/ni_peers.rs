@@ -145,11 +145,13 @@ impl NiPeers {
         if self.ni.is_ending() {
             return None;
         }
-        let peer = peers.entry(identity.id).or_insert_with(|| {
-            self.unusual_pids.fetch_add(usize::from(identity.id.pid != Pid::LUSTRE), Ordering::Relaxed);
-            Peer::new(identity, &self.ni, Arc::clone(self) as Arc<dyn PeerOwner>)
-        });
-        Some(Arc::clone(peer))
+        if let Some(known) = peers.get(&identity.id) {
+            return Some(Arc::clone(known));
+        }
+        self.unusual_pids.fetch_add(usize::from(identity.id.pid != Pid::LUSTRE), Ordering::Relaxed);
+        let peer = Peer::new(identity, &self.ni, Arc::clone(self) as Arc<dyn PeerOwner>);
+        peers.insert(identity.id, Arc::clone(&peer));
+        Some(peer)
     }
 
     fn shard(&self, id: ProcessId) -> &Mutex<PeerMap> {
