@@ -1,13 +1,33 @@
 //! Delivery ACKs that are owed to a peer: each goes with the next message to it, or with other ACKs after a while.
 
 use crate::sync::lock;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Maximum number of pending ACKs: by default a peer sends as many messages without getting one.
 const MAX_PENDING: usize = 8;
 /// The same number if no response is expected with which they could be sent.
 const MAX_UNANSWERED: usize = 4;
+
+/// The message that a delivery ACK is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckFor {
+    /// No message to its sender is expected.
+    Unanswered,
+    /// A message to its sender is expected: the response, or the next of the requests that it responds to.
+    Answered,
+    /// An ACK of LNet for a request of this node. The next request is expected, and no program waits for its delivery ACK.
+    LnetAck,
+}
+
+/// The time for which pending ACKs wait for a message: each of the two has a list of peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// A program may wait for them.
+    Short,
+    /// With many peers the next message to each comes late.
+    Long,
+}
 
 /// The delivery ACKs owed to one peer. See the module.
 #[derive(Debug, Default)]
@@ -20,9 +40,19 @@ pub struct PendingAcks {
 #[derive(Debug, Default)]
 struct PendingBatch {
     batch: Batch,
-    /// Whether the peer is on its scheduler's list of peers with pending ACKs.
-    listed: bool,
+    /// Whether the peer is on its scheduler's list of peers whose ACKs wait for a short time.
+    short: bool,
+    /// The same for a long time.
+    long: bool,
+    /// Whether some of the ACKs were there when the list of those that wait for a long time was last looked through.
+    aged: bool,
+    /// The node of the peer, once an ACK was added with it. Its count includes all of the batch.
+    node: Option<Arc<NodePending>>,
 }
+
+/// The number of ACKs owed to all peers of one node.
+#[derive(Debug, Default)]
+pub struct NodePending(AtomicUsize);
 
 /// A batch of delivery ACKs, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +64,8 @@ pub struct Batch {
 /// The action after an ACK was added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Added {
-    /// Whether the peer is to be put on the list.
-    pub list: bool,
+    /// The list that the peer is to be put on.
+    pub list: Option<Wait>,
     /// ACKs that are to be sent now.
     pub full: Option<Batch>,
 }
@@ -48,19 +78,21 @@ impl Batch {
 }
 
 impl PendingAcks {
-    /// Adds an ACK; `answered` says whether a response may be expected.
-    pub fn add(&self, ack: u64, answered: bool) -> Added {
+    /// Adds an ACK. `node`: the peer's, if it is known, and the number of ACKs owed to that at which none waits for a long time: the
+    /// node may lack the credits of the messages that they are for.
+    pub fn add(&self, ack: u64, of: AckFor, node: Option<(&Arc<NodePending>, usize)>) -> Added {
         let mut kept = lock(&self.kept);
-        let batch = &mut kept.batch;
-        if let Some(slot) = batch.acks.get_mut(batch.len) {
-            *slot = ack;
-            batch.len += 1;
+        if let Some((node, _)) = node {
+            kept.set_node(node);
         }
-        if batch.len >= if answered { MAX_PENDING } else { MAX_UNANSWERED } {
-            return Added { list: false, full: Some(self.take(&mut kept)) };
+        let length = kept.push(ack);
+        if length >= if of == AckFor::Unanswered { MAX_UNANSWERED } else { MAX_PENDING } {
+            return Added { list: None, full: Some(self.take(&mut kept)) };
         }
-        self.count.store(batch.len, Ordering::Release);
-        Added { list: !std::mem::replace(&mut kept.listed, true), full: None }
+        self.count.store(length, Ordering::Release);
+        let may_wait = node.is_some_and(|(node, most)| node.0.load(Ordering::Relaxed) < most);
+        let wait = if of == AckFor::LnetAck && may_wait { Wait::Long } else { Wait::Short };
+        Added { list: kept.list(wait), full: None }
     }
 
     /// Takes the oldest ACK, to go with a message.
@@ -73,20 +105,81 @@ impl PendingAcks {
         let first = (batch.len > 0).then_some(batch.acks[0])?;
         batch.acks.copy_within(1.., 0);
         batch.len -= 1;
-        self.count.store(batch.len, Ordering::Release);
+        let length = batch.len;
+        kept.aged &= length > 0;
+        kept.uncount(1);
+        self.count.store(length, Ordering::Release);
         Some(first)
     }
 
-    /// Takes all ACKs. The peer has been taken off the list.
+    /// Takes all ACKs. The peer has been taken off the list of those that wait for a short time.
     pub fn take_all(&self) -> Batch {
         let mut kept = lock(&self.kept);
-        kept.listed = false;
+        kept.short = false;
         self.take(&mut kept)
+    }
+
+    /// Takes all ACKs if some of them were there at the last call, too; `None` if there are only others, and then the peer stays on
+    /// the list of those that wait for a long time.
+    pub fn take_aged(&self) -> Option<Batch> {
+        let mut kept = lock(&self.kept);
+        if kept.batch.len > 0 && !kept.aged {
+            kept.aged = true;
+            return None;
+        }
+        kept.long = false;
+        Some(self.take(&mut kept))
     }
 
     fn take(&self, kept: &mut PendingBatch) -> Batch {
         self.count.store(0, Ordering::Release);
+        kept.aged = false;
+        kept.uncount(kept.batch.len);
         std::mem::take(&mut kept.batch)
+    }
+}
+
+impl PendingBatch {
+    /// Adds an ACK; returns the number of all.
+    fn push(&mut self, ack: u64) -> usize {
+        let batch = &mut self.batch;
+        if let Some(slot) = batch.acks.get_mut(batch.len) {
+            *slot = ack;
+            batch.len += 1;
+            if let Some(node) = &self.node {
+                node.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.batch.len
+    }
+
+    fn set_node(&mut self, node: &Arc<NodePending>) {
+        if !self.node.as_ref().is_some_and(|known| Arc::ptr_eq(known, node)) {
+            self.uncount(self.batch.len);
+            node.0.fetch_add(self.batch.len, Ordering::Relaxed);
+            self.node = Some(Arc::clone(node));
+        }
+    }
+
+    fn uncount(&self, acks: usize) {
+        if let Some(node) = &self.node {
+            node.0.fetch_sub(acks, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the list that the peer is to be put on so that its ACKs wait no longer than this; `None` if it is on one.
+    fn list(&mut self, wait: Wait) -> Option<Wait> {
+        let is_listed = match wait {
+            Wait::Short => std::mem::replace(&mut self.short, true),
+            Wait::Long => self.short || std::mem::replace(&mut self.long, true),
+        };
+        (!is_listed).then_some(wait)
+    }
+}
+
+impl Drop for PendingBatch {
+    fn drop(&mut self) {
+        self.uncount(self.batch.len);
     }
 }
 
@@ -100,29 +193,96 @@ mod tests {
 
     #[test]
     fn pending_acks_leave_one_by_one_the_oldest_first_or_all_at_once() {
+        use AckFor::{Answered, Unanswered};
         let pending_acks = PendingAcks::default();
         assert_eq!(pending_acks.take_one(), None);
-        assert_eq!(pending_acks.add(5, true), Added { list: true, full: None });
-        assert_eq!(pending_acks.add(6, false), Added { list: false, full: None });
+        assert_eq!(pending_acks.add(5, Answered, None), Added { list: Some(Wait::Short), full: None });
+        assert_eq!(pending_acks.add(6, Unanswered, None), Added { list: None, full: None });
         assert_eq!(pending_acks.take_one(), Some(5));
-        assert_eq!(pending_acks.add(7, true), Added::default());
+        assert_eq!(pending_acks.add(7, Answered, None), Added::default());
         assert_eq!(all(pending_acks.take_all()), [6, 7]);
         assert_eq!(pending_acks.take_one(), None);
         assert_eq!(all(pending_acks.take_all()), [0_u64; 0]);
-        assert!(pending_acks.add(8, true).list);
+        assert_eq!(pending_acks.add(8, Answered, None).list, Some(Wait::Short));
     }
 
     #[test]
-    fn the_fourth_pending_ack_fills_a_batch_or_the_eighth_if_an_answer_is_expected() {
+    fn the_fourth_pending_ack_fills_a_batch_or_the_eighth_if_a_message_is_expected() {
+        use AckFor::{Answered, LnetAck, Unanswered};
         let pending_acks = PendingAcks::default();
-        let add = |acks: std::ops::RangeInclusive<u64>, answered| {
-            acks.map(|ack| pending_acks.add(ack, answered).full.map(all)).collect::<Vec<_>>()
+        let add = |acks: std::ops::RangeInclusive<u64>, of| {
+            acks.map(|ack| pending_acks.add(ack, of, None).full.map(all)).collect::<Vec<_>>()
         };
-        assert_eq!(add(1..=4, false), [None, None, None, Some(vec![1, 2, 3, 4])]);
-        assert_eq!(add(1..=7, true), [const { None }; 7]);
-        assert_eq!(add(8..=8, true), [Some((1..=8).collect())]);
-        assert_eq!(add(1..=5, true), [const { None }; 5]);
-        assert_eq!(add(6..=6, false), [Some((1..=6).collect())]);
+        assert_eq!(add(1..=4, Unanswered), [None, None, None, Some(vec![1, 2, 3, 4])]);
+        for of in [Answered, LnetAck] {
+            assert_eq!(add(1..=7, of), [const { None }; 7]);
+            assert_eq!(add(8..=8, of), [Some((1..=8).collect())]);
+        }
+        assert_eq!(add(1..=5, Answered), [const { None }; 5]);
+        assert_eq!(add(6..=6, Unanswered), [Some((1..=6).collect())]);
         assert_eq!(pending_acks.take_one(), None);
+    }
+
+    #[test]
+    fn few_acks_for_acks_of_lnet_wait_for_a_long_time() {
+        use AckFor::{Answered, LnetAck, Unanswered};
+        const MOST: usize = 3;
+        for (added, expected) in [
+            (
+                &[LnetAck, LnetAck, LnetAck, LnetAck][..],
+                &[Some(Wait::Long), None, Some(Wait::Short), None][..],
+            ),
+            (&[LnetAck, Answered, LnetAck], &[Some(Wait::Long), Some(Wait::Short), None]),
+            (&[Unanswered, LnetAck], &[Some(Wait::Short), None]),
+        ] {
+            let (pending_acks, node) = (PendingAcks::default(), Arc::default());
+            let add = |(ack, of): (u64, &AckFor)| pending_acks.add(ack, *of, Some((&node, MOST))).list;
+            let lists: Vec<_> = (2..).zip(added).map(add).collect();
+            assert_eq!(lists, expected, "{added:?}");
+        }
+        let pending_acks = PendingAcks::default();
+        assert_eq!(pending_acks.add(2, LnetAck, None).list, Some(Wait::Short), "the node is not known");
+    }
+
+    #[test]
+    fn the_acks_to_all_peers_of_a_node_count_together_until_they_have_left() {
+        let [node, other] = [(); 2].map(|()| Arc::<NodePending>::default());
+        let peers = [(); 4].map(|()| PendingAcks::default());
+        let add = |peer: &PendingAcks, node| peer.add(9, AckFor::LnetAck, Some((node, 4)));
+        assert_eq!(
+            peers.each_ref().map(|peer| add(peer, &node).list),
+            [Some(Wait::Long), Some(Wait::Long), Some(Wait::Long), Some(Wait::Short)]
+        );
+        let [first, second, third, fourth] = peers;
+        first.take_one();
+        second.take_all();
+        assert_eq!(node.0.load(Ordering::Relaxed), 2);
+        drop(third);
+        // The node has ended, and another begun.
+        add(&fourth, &other);
+        assert_eq!([&node, &other].map(|it| it.0.load(Ordering::Relaxed)), [0, 2]);
+        (0..6).for_each(|_| _ = add(&fourth, &other));
+        assert_eq!(other.0.load(Ordering::Relaxed), 0, "a full batch");
+    }
+
+    #[test]
+    fn acks_that_wait_for_a_long_time_leave_when_they_are_found_a_second_time() {
+        let pending_acks = PendingAcks::default();
+        let node = Arc::default();
+        let add = |ack| pending_acks.add(ack, AckFor::LnetAck, Some((&node, 4))).list;
+        assert_eq!(add(5), Some(Wait::Long));
+        assert_eq!(pending_acks.take_aged(), None);
+        assert_eq!(add(6), None);
+        assert_eq!(pending_acks.take_aged().map(all), Some(vec![5, 6]));
+
+        // A message has taken the one that was found the first time.
+        assert_eq!(add(7), Some(Wait::Long));
+        assert_eq!(pending_acks.take_aged(), None);
+        assert_eq!(pending_acks.take_one(), Some(7));
+        assert_eq!(add(8), None);
+        assert_eq!(pending_acks.take_aged(), None);
+        assert_eq!(pending_acks.take_one(), Some(8));
+        assert_eq!(pending_acks.take_aged().map(all), Some(vec![]), "off the list");
+        assert_eq!(add(9), Some(Wait::Long));
     }
 }

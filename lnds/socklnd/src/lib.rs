@@ -2,11 +2,12 @@
 //!
 //! [`Socklnd`] is the driver, [`SocklndConfig`] its tunables. [`proto`] has the bytes that two nodes exchange,
 //! with no I/O. Connecting and accepting are in `connd`, the decisions in
-//! `decide`, one connection's sending and receiving in `conn`, delivery ACKs in `ack`, the threads for both
+//! `decide`, one connection's sending and receiving in `conn`, delivery ACKs in `ack_schedule`, the threads for both
 //! in `scheduler`.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod ack_schedule;
 mod config;
 mod conn;
 mod connd;

@@ -7,6 +7,7 @@ use crate::ni::SockNi;
 use crate::sync::lock;
 use lnd_common::dedup::{DedupTable, Resend};
 use lnd_common::message_id::{ConnSeq, MessageId};
+use lnd_common::pending_acks::NodePending;
 use lnet_core::Time;
 use lnet_core::stats::Partial;
 use lnet_core::{ArrivingMessage, Errno, MessageOrigin, PartialMessages};
@@ -50,6 +51,8 @@ pub(crate) struct RemoteNode {
     remembered: bool,
     /// The number of connections of the node to this one. It grows only under the lock of the table.
     connections: AtomicUsize,
+    /// The number of delivery ACKs that are owed to it.
+    pub(crate) pending_acks: Arc<NodePending>,
 }
 
 /// A reference to a node, held by one of its connections.
@@ -121,6 +124,7 @@ impl RemoteNodes {
                     partial: Arc::clone(&self.partial),
                     remembered,
                     connections: AtomicUsize::new(0),
+                    pending_acks: Arc::default(),
                 });
                 if remembered {
                     nodes.insert(id, Arc::clone(&node));

@@ -2,11 +2,13 @@
 //! application thread that waits for an event. An event handler may block either; then another thread becomes the owner,
 //! does the work that was left undone ([`Pollable::relieve`]), and the first ends when its handler returns.
 
+use crate::ack_schedule::{self, AckSchedule, LateSender};
 use crate::next_read::NextRead;
 use crate::sync::lock;
 use crate::wake::{SharedWake, WAKE, WAKE_OWNER, shared_epoll};
 use crate::wakeups::{MayWait, Wakeups, Woken};
 use lnd_common::handler_watch::{Served, WatchSignal};
+use lnd_common::pending_acks::Wait;
 use lnet_core::event::HandlerState;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{Timespec, epoll};
@@ -16,7 +18,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -29,12 +31,6 @@ const APP_POLL_BACKOFF: Duration = Duration::from_millis(1);
 /// Number of polls of an application thread for each one that asks the kernel for events; the others read one socket,
 /// which saves a system call on the path of a message.
 const POLLS: u64 = 4;
-/// Time that a delivery ACK waits for a message with which it can be sent, while there is no other work.
-const LATE_DELAY: Duration = Duration::from_micros(100);
-/// The same time while there is other work.
-const LATE_DELAY_BUSY: Duration = Duration::from_millis(1);
-/// The same in turns of an application's thread that does not wait.
-const LATE_DELAY_TURNS: u32 = 16;
 
 /// An object that a scheduler serves: its socket becomes readable and writable.
 pub(crate) trait Pollable: Send + Sync + Sized {
@@ -70,11 +66,6 @@ pub(crate) trait Task: Send {
     fn abandon(self);
 }
 
-/// Sender of what waits for more to leave with it: a peer with pending delivery ACKs, or a connection with postponed messages.
-pub(crate) trait LateSender: Send + Sync {
-    fn send_late(self: Arc<Self>);
-}
-
 /// An epoll set, and the tasks of the connections in it.
 pub(crate) struct Scheduler<C: Pollable> {
     epoll: OwnedFd,
@@ -87,12 +78,7 @@ pub(crate) struct Scheduler<C: Pollable> {
     polled: AtomicU64,
     /// The connection that an application thread which does not wait reads first.
     next_read: Mutex<NextRead<C>>,
-    /// Peers that may have pending delivery ACKs, and connections that may have postponed messages.
-    late_senders: Mutex<Vec<Weak<dyn LateSender>>>,
-    /// Whether `late_senders` has entries.
-    late_pending: AtomicBool,
-    /// Turns of application threads since the first entry.
-    late_turns: AtomicU32,
+    acks: AckSchedule,
     /// Whether `ready` holds reports of sent messages.
     finishes: AtomicBool,
     /// The number of the owner; a thread with another number has been replaced.
@@ -129,9 +115,7 @@ impl<C: Pollable> Scheduler<C> {
             ready: Mutex::default(),
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
-            late_senders: Mutex::default(),
-            late_pending: AtomicBool::new(false),
-            late_turns: AtomicU32::new(0),
+            acks: AckSchedule::new(Instant::now()),
             finishes: AtomicBool::new(false),
             owner: AtomicU64::new(0),
             owner_handlers: Mutex::default(),
@@ -215,7 +199,7 @@ impl<C: Pollable> Scheduler<C> {
     pub(crate) fn run(&self, app_scheduler: &Self) {
         let owner = self.become_owner();
         let mut polled = 0;
-        let mut late_since = None;
+        let mut acks_since = None;
         while !self.is_stopped() && self.owner.load(Ordering::SeqCst) == owner {
             if self.relief_wanted.swap(false, Ordering::SeqCst) {
                 self.relieve_all();
@@ -226,21 +210,23 @@ impl<C: Pollable> Scheduler<C> {
                 std::thread::park_timeout(APP_POLL_BACKOFF);
                 continue;
             }
-            let mut late_pending = false;
+            let mut has_short = false;
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
             let events = self.wakeups.owner_waits(|| {
-                late_pending = self.late_pending.load(Ordering::SeqCst);
-                self.wait(&mut buffer, late_pending.then_some(LATE_DELAY))
+                has_short = self.acks.has_short();
+                self.wait(&mut buffer, self.acks.may_wait())
             });
             self.watch.note_serving();
             let worked = self.handle(events);
             if worked {
                 app_scheduler.note_work();
             }
-            late_since = late_pending.then(|| late_since.unwrap_or_else(Instant::now));
-            if late_since.is_some_and(|since| !worked || since.elapsed() >= LATE_DELAY_BUSY) {
-                late_since = None;
-                self.send_late();
+            // A wake-up ends the wait before its time.
+            self.acks.on_look(events.is_empty() && !worked, Instant::now);
+            acks_since = has_short.then(|| acks_since.unwrap_or_else(Instant::now));
+            if acks_since.is_some_and(|since| !worked || since.elapsed() >= ack_schedule::SHORT) {
+                acks_since = None;
+                self.acks.send_short();
             }
         }
         if !self.is_stopped() {
@@ -285,36 +271,12 @@ impl<C: Pollable> Scheduler<C> {
     }
 
     /// Notes that `sender` has something to send soon. Delivery ACKs are piggybacked on the next message to their peer, and postponed
-    /// messages leave with the next one; otherwise the sender is called when the reading thread is idle or after the delay.
-    pub(crate) fn note_late_sender(&self, sender: Weak<dyn LateSender>) {
-        {
-            let mut late_senders = lock(&self.late_senders);
-            late_senders.push(sender);
-            // Under the lock, like its reset: the flag is never set when there are none.
-            self.late_pending.store(true, Ordering::SeqCst);
-        }
+    /// messages leave with the next one; otherwise the sender is called, as [`AckSchedule`] says.
+    pub(crate) fn note_late_sender(&self, sender: Weak<dyn LateSender>, wait: Wait) {
+        self.acks.list(sender, wait, Instant::now);
         // An application's thread reads, and may not come again: only the scheduler's own thread is sure to send them in
         // time.
         self.wakeups.wake_owner_if_it_sleeps();
-    }
-
-    fn send_late(&self) {
-        self.late_turns.store(0, Ordering::Relaxed);
-        // Only the present number of peers is served: delivery ACKs come in meanwhile.
-        let listed = lock(&self.late_senders).len();
-        for _ in 0..listed {
-            let late = {
-                let mut late_senders = lock(&self.late_senders);
-                let late = late_senders.pop();
-                if late_senders.is_empty() {
-                    self.late_pending.store(false, Ordering::SeqCst);
-                }
-                late
-            };
-            if let Some(late) = late.and_then(|late| late.upgrade()) {
-                late.send_late();
-            }
-        }
     }
 
     /// Runs one turn of an application's thread, one at a time. `seen` is the amount of work that the thread last knew
@@ -337,10 +299,7 @@ impl<C: Pollable> Scheduler<C> {
         if self.finishes.load(Ordering::Relaxed) && self.work_off() {
             return true;
         }
-        let late_pending = self.late_pending.load(Ordering::Relaxed);
-        if late_pending && self.late_turns.fetch_add(1, Ordering::Relaxed) >= LATE_DELAY_TURNS {
-            self.send_late();
-        }
+        self.acks.on_application_turn();
         // Connections that had more to read than their turn allowed come before the predicted one, which may always have more.
         let may_guess =
             timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS);
@@ -354,15 +313,13 @@ impl<C: Pollable> Scheduler<C> {
                 return worked;
             }
         }
-        let late_delay = if late_pending { LATE_DELAY.min(timeout) } else { timeout };
-        self.wakeups.app_waits(seen, |may_wait| {
+        let may_wait = self.acks.may_wait().map_or(timeout, |may_wait| may_wait.min(timeout));
+        self.wakeups.app_waits(seen, |allowed| {
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
-            let longest = if may_wait == MayWait::Yes { late_delay } else { Duration::ZERO };
+            let longest = if allowed == MayWait::Yes { may_wait } else { Duration::ZERO };
             let (_, events) = self.wait(&mut buffer, Some(longest));
             let worked = self.handle(events);
-            if late_pending && !worked && !timeout.is_zero() {
-                self.send_late();
-            }
+            self.acks.on_look(!longest.is_zero() && events.is_empty() && !worked, Instant::now);
             worked
         })
     }

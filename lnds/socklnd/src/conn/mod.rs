@@ -28,6 +28,7 @@ use crate::sync::lock;
 use deferred_rx::{DeferredConn, ResumeQueue};
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
+use lnd_common::pending_acks::{AckFor, NodePending};
 use lnd_common::permit::Permit;
 use lnet_core::topology::Ni;
 use lnet_core::{Errno, MessageOrigin, Time};
@@ -82,9 +83,8 @@ pub(crate) trait ConnOwner: Send + Sync {
     /// Drops a connection that is closed and that no thread is working on.
     fn forget_connection(&self, id: u64);
 
-    /// Sends a delivery ACK for a message that has arrived on `connection`. `answered`: the peer will probably get a message
-    /// soon.
-    fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool);
+    /// Sends a delivery ACK for a message that has arrived on `connection`.
+    fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, of: AckFor);
 
     /// Sends the peer bytes that its system must acknowledge, if that was not done lately.
     fn probe(&self, now: Time);
@@ -251,6 +251,11 @@ impl Connection {
     /// Whether the peer is a node of this implementation.
     pub(crate) fn same_implementation(&self) -> bool {
         self.terms.node.is_some()
+    }
+
+    /// The delivery ACKs that are owed to the peer's node, if that is of the same implementation.
+    pub(crate) fn acks_of_node(&self) -> Option<&Arc<NodePending>> {
+        self.terms.node.as_ref().map(|node| &node.pending_acks)
     }
 
     /// The implementation ID of this node, if the peer is of the same implementation.

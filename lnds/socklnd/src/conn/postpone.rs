@@ -5,7 +5,9 @@
 //! scheduler sends delivery ACKs, which wait in the same way.
 
 use crate::conn::Connection;
-use crate::scheduler::{LateSender, Pollable as _};
+use crate::ack_schedule::LateSender;
+use crate::scheduler::Pollable as _;
+use lnd_common::pending_acks::Wait;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
@@ -58,7 +60,8 @@ pub(super) fn note(connection: &Arc<Connection>) {
     });
     if is_new {
         // The thread may not wait for long.
-        connection.scheduler.note_late_sender(Arc::downgrade(connection) as Weak<dyn LateSender>);
+        let sender = Arc::downgrade(connection) as Weak<dyn LateSender>;
+        connection.scheduler.note_late_sender(sender, Wait::Short);
     }
 }
 

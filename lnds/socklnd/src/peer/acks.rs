@@ -2,25 +2,24 @@
 //! kernel node at once.
 
 use super::Peer;
+use crate::ack_schedule::LateSender;
 use crate::conn::task::with_nearest;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::choose::TxKind;
 use crate::decide::delivery_acks::pack;
 use crate::proto::ConnectionType;
 use crate::proto::frame::Cookies;
-use crate::scheduler::LateSender;
 use crate::sync::lock;
-use lnd_common::pending_acks::Batch;
+use lnd_common::pending_acks::{AckFor, Batch, NodePending, Wait};
 use lnet_core::{Confirmation, MessageOrigin};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 impl Peer {
-    /// Gives the delivery ACK for a message that has arrived on `connection`. `answered`: the peer will probably get a
-    /// message soon.
-    pub(super) fn give_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool) {
+    /// Gives the delivery ACK for a message that has arrived on `connection`.
+    pub(super) fn give_ack(&self, connection: &Arc<Connection>, cookie: u64, of: AckFor) {
         if connection.same_implementation() {
-            return self.queue_ack(&connection.scheduler, cookie, answered);
+            return self.queue_ack(&connection.scheduler, cookie, of, connection.acks_of_node());
         }
         // Back on the same connection if that is for bulk towards this node, as the kernel does, or on the best for it
         // (wire-tcp 3.4).
@@ -43,7 +42,9 @@ impl Peer {
             if !self.confirmations_listed.swap(true, Ordering::SeqCst) {
                 let this = Weak::clone(&self.this) as Weak<dyn LateSender>;
                 // This thread's own scheduler need not be woken.
-                with_nearest(&connection.scheduler, |scheduler| scheduler.note_late_sender(this));
+                with_nearest(&connection.scheduler, |scheduler| {
+                    scheduler.note_late_sender(this, Wait::Short)
+                });
             }
             return;
         }
@@ -60,17 +61,19 @@ impl Peer {
     /// Puts a delivery ACK back whose message has not been sent.
     pub(super) fn requeue_ack(&self, ack: Option<u64>) {
         if let Some(ack) = ack {
-            self.queue_ack(&self.owner.scheduler_of(self.id.nid), ack, true);
+            self.queue_ack(&self.owner.scheduler_of(self.id.nid), ack, AckFor::Answered, None);
         }
     }
 
-    fn queue_ack(&self, scheduler: &Scheduler, cookie: u64, answered: bool) {
-        let added = self.pending_acks.add(cookie, answered);
+    fn queue_ack(&self, scheduler: &Scheduler, cookie: u64, of: AckFor, node: Option<&Arc<NodePending>>) {
+        // The peer's node has probably as many credits for this one as this has for a peer.
+        let most = self.ni.shared.config.ni.peer_credits as usize / 2;
+        let added = self.pending_acks.add(cookie, of, node.map(|node| (node, most)));
         if let Some(batch) = added.full {
             self.send_batch(batch);
         }
-        if added.list {
-            scheduler.note_late_sender(Weak::clone(&self.this) as Weak<dyn LateSender>);
+        if let Some(wait) = added.list {
+            scheduler.note_late_sender(Weak::clone(&self.this) as Weak<dyn LateSender>, wait);
         }
     }
 
@@ -99,6 +102,15 @@ impl Peer {
 impl LateSender for Peer {
     fn send_late(self: Arc<Self>) {
         self.send_pending_acks();
+    }
+
+    fn send_aged(self: Arc<Self>) -> bool {
+        let aged = self.pending_acks.take_aged();
+        let stays = aged.is_none();
+        if let Some(batch) = aged {
+            self.send_batch(batch);
+        }
+        stays
     }
 }
 

@@ -6,6 +6,7 @@ use crate::conn::{ConnOwner, Connection};
 use crate::sync::lock;
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
+use lnd_common::pending_acks::AckFor;
 use lnet_core::{Errno, Time};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +28,8 @@ impl ConnOwner for Peer {
         self.owner.forget_connection(id);
     }
 
-    fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool) {
-        self.give_ack(connection, cookie, answered);
+    fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, of: AckFor) {
+        self.give_ack(connection, cookie, of);
     }
 
     fn probe(&self, now: Time) {

@@ -6,7 +6,9 @@ use crate::decide::delivery_acks::AcksIn;
 use crate::driver_thread::is_app_poller;
 use crate::sync::lock;
 use lnd_common::message_id::MessageId;
+use lnd_common::pending_acks::AckFor;
 use lnd_common::unacked::NotOutstanding;
+use lnet_wire::{Body, Header};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -54,6 +56,15 @@ impl Connection {
             Err(NotOutstanding) => return false,
         }
         true
+    }
+
+    /// How the delivery ACK for a message with this header is to wait.
+    pub(super) fn ack_for(&self, header: &Header) -> AckFor {
+        match header.body {
+            Body::Put { ack: None, .. } => AckFor::Unanswered,
+            Body::Ack { .. } if header.dest_nid == self.ni.local.nid => AckFor::LnetAck,
+            Body::Put { .. } | Body::Get { .. } | Body::Reply { .. } | Body::Ack { .. } => AckFor::Answered,
+        }
     }
 
     fn on_ack_range(self: &Arc<Self>, from: u64, to: u64, reports: &mut VecDeque<Report>) -> bool {

@@ -96,7 +96,7 @@ impl Connection {
             }
         }
         if let Some(cookie) = pending.ack.take() {
-            self.owner.send_ack(self, cookie, pending.answered);
+            self.owner.send_ack(self, cookie, pending.ack_for);
         }
     }
 

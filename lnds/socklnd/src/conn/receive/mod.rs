@@ -250,7 +250,7 @@ impl Connection {
         let pending = Pending {
             length: header.payload_length as usize,
             ack: Some(cookies.request).filter(|cookie| *cookie != 0),
-            answered: !matches!(header.body, Body::Put { ack: None, .. }),
+            ack_for: self.ack_for(header),
             message_id: message_id.filter(|_| !matches!(dedup, Dedup::Duplicate)),
             kept: true,
             kept_until: None,

@@ -9,6 +9,7 @@ use crate::proto::frame;
 use crate::socket_io;
 use crate::spare_memory::SpareObjects;
 use lnd_common::message_id::{ConnSeq, MessageId};
+use lnd_common::pending_acks::AckFor;
 use lnet_core::lnd::RxAction;
 use lnet_core::{ArrivingMessage, Confirmation, Errno, OutgoingMessage, Pooled, Time};
 use std::collections::VecDeque;
@@ -117,9 +118,8 @@ pub(super) struct Pending {
     pub(super) kept: bool,
     /// The time until which a message is kept that had arrived in part before.
     pub(super) kept_until: Option<Time>,
-    /// Whether traffic in the other direction is likely soon: a response to this message, or the next of the messages that
-    /// it responds to.
-    pub(super) answered: bool,
+    /// The message as it counts for its delivery ACK.
+    pub(super) ack_for: AckFor,
     /// The expected checksum, and the checksum of the head.
     pub(super) check: Option<(u32, Checksum)>,
 }
@@ -263,7 +263,7 @@ mod tests {
             message_id: None,
             kept: true,
             kept_until: None,
-            answered: false,
+            ack_for: AckFor::Unanswered,
             check: None,
         };
         RxState::Payload(Payload { message: None, wanted, got, surplus, delivered, pending })
