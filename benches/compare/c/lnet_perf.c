@@ -17,7 +17,7 @@
  *   lnet_perf idle                                a node that only waits for the end of its input, such as a router;
  *                                                 replies to each byte of it with its number of allocations
  *
- * SECONDS may be a number of operations instead, such as 20000x; the warm-up before it has the same length.
+ * SECONDS may be a number of operations instead, such as 20000x, of each thread; the warm-up before it has the same length.
  * The environment (LNET_NETWORKS, LNET_ACCEPT, LNET_ACCEPT_PORT) configures the node of each process.
  * The measuring commands also print the number of messages that they sent from start to end, warm-up included; the
  * CPU time of both processes is divided by it. put-many prints the CPU time of its own process per message, without
@@ -43,7 +43,7 @@
 
 enum portal { ECHO_PORTAL = 10, SINK_PORTAL, SOURCE_PORTAL, COUNT_PORTAL, ANSWER_PORTAL };
 
-enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000, MOST_PEERS = 64, MOST_THREADS = 16, ASKING_PID = 1 };
+enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000, MOST_PEERS = 1024, MOST_THREADS = 16, ASKING_PID = 1 };
 #define WARM_UP_SECONDS 0.1
 
 /* Defined only if the counting library is preloaded. */
@@ -547,7 +547,7 @@ int main(int argc, char **argv)
 		parse_servers(argv[2]);
 		start();
 		measure_many((unsigned int)strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10),
-			     (unsigned int)strtoul(argv[5], NULL, 10), strtod(argv[6], NULL));
+			     (unsigned int)strtoul(argv[5], NULL, 10), seconds_or_operations(argv[6]));
 		LNetNIFini();
 		return 0;
 	}

@@ -5,17 +5,17 @@
 //! a time. A contestant that does not run to its end is named in the report, and the others continue.
 //!
 //! ```text
-//! compare [--quick] [--routing] [--sharing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
+//! compare [--quick] [--many-peers] [--routing] [--sharing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
 //!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--lnetd FILE] [--iceoryx2-perf FILE]
 //!         [--ucx DIRECTORY] [--mpirun FILE --mpi-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
-//! `--routing` measures only messages through a router, `--sharing` only those between programs of one machine, for which `--lnetd` names the
-//! daemon and `--iceoryx2-perf` a program that uses iceoryx2, and `--selftest` only the grid of LNet selftest with the console
-//! that `--lst` names; a short run leaves both out otherwise. Samples that other programs disturbed are taken again, for
-//! `--repeat-limit` seconds in all. `--only` measures the lines with one of these texts in them, as `PUT 8 B, 64 in
-//! flight: raw TCP`, prints them, and ends. `--congestion` runs the whole comparison in a new network namespace whose TCP
-//! congestion control is NAME. `--write` puts the report between the marks of a document, and a picture beside it.
+//! `--many-peers` measures only LNet with many peers, `--routing` only messages through a router, `--sharing` only those between
+//! programs of one machine, for which `--lnetd` names the daemon and `--iceoryx2-perf` a program that uses iceoryx2, and `--selftest`
+//! only the grid of LNet selftest with the console that `--lst` names; a short run leaves the last three out otherwise. Samples that
+//! other programs disturbed are taken again, for `--repeat-limit` seconds in all. `--only` measures the lines with one of these texts
+//! in them, as `PUT 8 B, 64 in flight: raw TCP`, prints them, and ends. `--congestion` runs the whole comparison in a new network
+//! namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a document, and a picture beside it.
 //!
 //! `make bench` builds what it needs and runs it. `compare message-costs` counts in place of measuring: see
 //! `message_costs`.
@@ -72,6 +72,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Error> {
     let options = match options::parse(std::env::args().skip(1))? {
         Command::RawTcpServer => return raw_tcp::serve(),
+        Command::RawTcpManyServer(connections, waits) => return raw_tcp::many::serve(connections, waits),
         Command::RawTcpRelay(copying, port) => return raw_tcp::relay::run(copying, port),
         Command::MessageCosts(options) => return message_costs::run(&options),
         Command::Compare(options) => options,
@@ -83,6 +84,9 @@ fn run() -> Result<(), Error> {
 }
 
 fn compare(options: &Options) -> Result<(), Error> {
+    if options.many_peers {
+        return many_peers(options);
+    }
     if options.routing {
         return routing(options);
     }
@@ -101,28 +105,33 @@ fn compare(options: &Options) -> Result<(), Error> {
     let wanted = |name: &str, scenario| picture::shows(name, scenario) && options.want(name, scenario);
     let between = rounds::run(&mut entrants, &between, wanted, options);
     if !options.only.is_empty() {
-        println!(
-            "{}",
-            report::markdown(&Findings { results: &results, many_peers: &[], memory: None }, options)
-        );
+        println!("{}", report::markdown(&Findings { results: &results, memory: None }, options));
         return Ok(());
     }
 
     let lnet = options.lnet_perf.as_deref().map(Lnet::new);
-    let many_peers = lnet.as_ref().map_or_else(Vec::new, |lnet| many_peers::measure(lnet, options));
     let memory = lnet.as_ref().map(|lnet| memory::measure(lnet, options));
-    let report = report::markdown(&Findings { results: &results, many_peers: &many_peers, memory }, options);
+    let report = report::markdown(&Findings { results: &results, memory }, options);
     println!("{report}");
     if let Some(path) = &options.write {
         report::replace_section(path, Section::Measured, &report)?;
         picture::write(&path.with_extension("svg"), &[&results, &between])?;
     }
+    many_peers(options)?;
     if options.quick {
         return Ok(());
     }
     routing(options)?;
     sharing(options)?;
     selftest(options)
+}
+
+/// Measures LNet with many peers, if it is there.
+fn many_peers(options: &Options) -> Result<(), Error> {
+    let Some(program) = &options.lnet_perf else { return Ok(()) };
+    let report = many_peers::table::markdown(&many_peers::measure(&Lnet::new(program), options), options);
+    println!("{report}");
+    options.write.as_deref().map_or(Ok(()), |path| report::replace_section(path, Section::ManyPeers, &report))
 }
 
 /// Measures programs of one machine, if there is a daemon for them.

@@ -1,26 +1,41 @@
-//! Message rate of LNet with many peers, and with several threads that send.
+//! Message rate of LNet with many peers, and with several threads that send; and of raw TCP with as many connections.
 //!
 //! The peers are the NIDs of one serving process, and both sides are without discovery, so each NID is a peer with its own
 //! connections. As many processes on one machine would mostly measure its scheduler.
 
+pub(crate) mod table;
+
 use crate::cpu;
 use crate::error::Error;
-use crate::lnet::{self, CLIENT, Lnet};
+use crate::lnet::{self, CLIENT, Length, Lnet, NETWORKS};
 use crate::options::Options;
 use crate::peer_process::{Peer, free_port, limit, output_of};
+use crate::raw_tcp::exchange::Waits;
+use crate::raw_tcp::many;
 use crate::statistics::Summary;
 use std::net::Ipv4Addr;
+use std::process::Command;
 use std::time::Duration;
 
 /// Size of a message in bytes.
 pub(crate) const SIZE: usize = 8;
 /// Number of messages in flight to all peers together.
 pub(crate) const IN_FLIGHT: usize = 64;
-const PEERS: [u8; 3] = [1, 8, 64];
-const QUICK_PEERS: [u8; 2] = [1, 64];
+const PEERS: [u16; 4] = [1, 8, 64, 1024];
+const QUICK_PEERS: [u16; 2] = [1, 64];
+/// LNet's default of messages in flight to a peer.
+const PEER_CREDITS: u32 = 8;
 const THREADS: [usize; 2] = [1, 2];
 
-/// The way in which a peer gets its events.
+/// The kind of program that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    Lnet(Serving),
+    /// Raw TCP, with a connection in place of each peer.
+    RawTcp(Waits),
+}
+
+/// The way in which an LNet peer gets its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Serving {
     /// A thread waits in `LNetEQWait`, where it polls for a while before it sleeps.
@@ -29,14 +44,33 @@ pub(crate) enum Serving {
     Handler,
 }
 
-impl Serving {
+const PROGRAMS: [Program; 4] = [
+    Program::Lnet(Serving::Waits),
+    Program::Lnet(Serving::Handler),
+    Program::RawTcp(Waits::Polling),
+    Program::RawTcp(Waits::Asleep),
+];
+
+impl Program {
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Waits => "`LNetEQWait`",
-            Self::Handler => "EQ handler",
+            Self::Lnet(Serving::Waits) => "LNet, served in `LNetEQWait`",
+            Self::Lnet(Serving::Handler) => "LNet, served by an EQ handler",
+            Self::RawTcp(Waits::Polling) => "raw TCP, many connections, polled",
+            Self::RawTcp(Waits::Asleep) => "raw TCP, many connections, sleeping",
         }
     }
 
+    /// The numbers of threads that send.
+    const fn threads(self) -> &'static [usize] {
+        match self {
+            Self::Lnet(_) => &THREADS,
+            Self::RawTcp(_) => &[1],
+        }
+    }
+}
+
+impl Serving {
     const fn command(self) -> &'static str {
         match self {
             Self::Waits => "serve",
@@ -45,12 +79,18 @@ impl Serving {
     }
 }
 
-/// The parameters of a measurement, and its result: a line of the table.
-pub(crate) struct Line {
-    pub(crate) serving: Serving,
-    pub(crate) peers: u8,
+/// The parameters of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) program: Program,
+    pub(crate) peers: u16,
     /// Number of threads that send.
     pub(crate) threads: usize,
+}
+
+/// A measurement and its result: a line of the table.
+pub(crate) struct Line {
+    pub(crate) setting: Setting,
     pub(crate) outcome: Result<Rates, Error>,
 }
 
@@ -70,47 +110,80 @@ struct Round {
     cpu_there: Option<f64>,
 }
 
+/// Measures all lines in each round, so that a slow spell of the machine hits all of them.
 pub(crate) fn measure(lnet: &Lnet, options: &Options) -> Vec<Line> {
-    [Serving::Waits, Serving::Handler].into_iter().flat_map(|it| of_serving(lnet, options, it)).collect()
+    let settings = settings(if options.quick { &QUICK_PEERS } else { &PEERS });
+    let mut servers: Vec<(Serving, u16, Result<Server, Error>)> = Vec::new();
+    for setting in &settings {
+        let Program::Lnet(serving) = setting.program else { continue };
+        if !servers.iter().any(|(of, peers, _)| (*of, *peers) == (serving, setting.peers)) {
+            servers.push((serving, setting.peers, Server::start(lnet, serving, setting.peers)));
+        }
+    }
+    let mut rounds: Vec<Result<Vec<Round>, Error>> = settings.iter().map(|_| Ok(Vec::new())).collect();
+    for _ in 0..options.rounds {
+        for (setting, rounds) in settings.iter().zip(&mut rounds) {
+            let round = || match setting.program {
+                Program::Lnet(serving) => {
+                    let mut servers = servers.iter();
+                    let server = servers.find(|(of, peers, _)| (*of, *peers) == (serving, setting.peers));
+                    let server = server.map(|(.., server)| server).ok_or("no server")?.as_ref();
+                    server.map_err(Error::clone)?.ask(lnet, setting, options.duration)
+                }
+                Program::RawTcp(waits) => of_raw_tcp(setting, waits, options.duration),
+            };
+            one_round(setting, rounds, round);
+        }
+    }
+    let lines = settings.into_iter().zip(rounds);
+    lines
+        .map(|(setting, rounds)| Line { setting, outcome: rounds.and_then(|rounds| rates(&rounds)) })
+        .collect()
 }
 
-fn of_serving(lnet: &Lnet, options: &Options, serving: Serving) -> Vec<Line> {
-    let peers: &[u8] = if options.quick { &QUICK_PEERS } else { &PEERS };
-    let combinations: Vec<(u8, usize)> =
-        peers.iter().flat_map(|peers| THREADS.map(|threads| (*peers, threads))).collect();
-    let mut rounds: Vec<Result<Vec<Round>, Error>> = combinations.iter().map(|_| Ok(Vec::new())).collect();
-    match Server::start(lnet, serving, peers.iter().copied().max().unwrap_or(1)) {
-        Ok(server) => {
-            for _ in 0..options.rounds {
-                for (&(peers, threads), rounds) in combinations.iter().zip(&mut rounds) {
-                    one_round(&server, lnet, peers, threads, options.duration, rounds);
-                }
-            }
+/// The lines of the table.
+fn settings(peers: &[u16]) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for peers in peers {
+        for program in PROGRAMS {
+            let of_threads = |threads: &usize| Setting { program, peers: *peers, threads: *threads };
+            settings.extend(program.threads().iter().map(of_threads));
         }
-        Err(error) => rounds.iter_mut().for_each(|rounds| *rounds = Err(error.clone())),
     }
-    let lines = combinations.into_iter().zip(rounds).map(|((peers, threads), rounds)| Line {
-        serving,
-        peers,
-        threads,
-        outcome: rounds.and_then(|rounds| rates(&rounds)),
-    });
-    lines.collect()
+    settings
+}
+
+/// The faster raw TCP, which a line of LNet is compared with.
+pub(crate) fn reference(lines: &[Line], setting: Setting) -> Option<&Rates> {
+    let Program::Lnet(_) = setting.program else { return None };
+    let of_raw_tcp = |line: &&Line| {
+        matches!(line.setting.program, Program::RawTcp(_)) && line.setting.peers == setting.peers
+    };
+    let rates = lines.iter().filter(of_raw_tcp).filter_map(|line| line.outcome.as_ref().ok());
+    rates.max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))
+}
+
+fn of_raw_tcp(setting: &Setting, waits: Waits, duration: Duration) -> Result<Round, Error> {
+    let many::Measured { rate, cpu_here, cpu_there } =
+        many::measure(usize::from(setting.peers), IN_FLIGHT, waits, duration)?;
+    Ok(Round { rate, cpu_here, cpu_there })
 }
 
 /// Measures one round of a line, unless an earlier one has failed.
 fn one_round(
-    server: &Server,
-    lnet: &Lnet,
-    peers: u8,
-    threads: usize,
-    duration: Duration,
+    setting: &Setting,
     rounds: &mut Result<Vec<Round>, Error>,
+    measure: impl FnOnce() -> Result<Round, Error>,
 ) {
     let Ok(done) = rounds else { return };
-    match server.ask(lnet, peers, threads, duration) {
+    match measure() {
         Ok(round) => {
-            eprintln!("{peers} peers, {threads} threads that send: {:.0} messages/s", round.rate);
+            let Setting { program, peers, threads } = setting;
+            eprintln!(
+                "{peers} peers, {}, {threads} threads that send: {:.0} messages/s",
+                program.name(),
+                round.rate
+            );
             done.push(round);
         }
         Err(error) => *rounds = Err(error),
@@ -135,22 +208,17 @@ struct Server {
 }
 
 impl Server {
-    fn start(lnet: &Lnet, serving: Serving, peers: u8) -> Result<Self, Error> {
+    fn start(lnet: &Lnet, serving: Serving, peers: u16) -> Result<Self, Error> {
         let port = free_port()?;
-        let addresses: Vec<String> = (1..=peers).map(|peer| address(peer).to_string()).collect();
-        let mut command = lnet.node(address(1), port);
-        command.env("LNET_NETWORKS", format!("tcp({})", addresses.join(","))).env("LNET_DISCOVERY", "0");
-        let mut process = Peer::start(command.arg(serving.command()), limit(Duration::ZERO))?;
+        let mut process =
+            Peer::start(server(lnet, port, peers).arg(serving.command()), limit(Duration::ZERO))?;
         process.first_line()?;
         Ok(Self { port, process })
     }
 
-    fn ask(&self, lnet: &Lnet, peers: u8, threads: usize, duration: Duration) -> Result<Round, Error> {
-        let nids: Vec<String> = (1..=peers).map(|peer| lnet::nid(address(peer))).collect();
-        let mut client = lnet.node(CLIENT, self.port);
-        client.env("LNET_DISCOVERY", "0");
-        client.args(["put-many", &nids.join(","), &SIZE.to_string(), &IN_FLIGHT.to_string()]);
-        client.args([threads.to_string(), duration.as_secs_f64().to_string()]);
+    fn ask(&self, lnet: &Lnet, setting: &Setting, duration: Duration) -> Result<Round, Error> {
+        let mut client = client(lnet, self.port, setting.peers);
+        client.args(arguments(setting.peers, setting.threads, Length::Time(duration)));
         let before = cpu::of_process(self.process.id());
         let output = output_of(&mut client, limit(duration))?;
         let after = cpu::of_process(self.process.id());
@@ -164,8 +232,43 @@ impl Server {
     }
 }
 
-const fn address(peer: u8) -> Ipv4Addr {
-    Ipv4Addr::new(127, 0, 5, peer)
+/// The command of the node whose NIDs are the peers, without its role.
+pub(crate) fn server(lnet: &Lnet, port: u16, peers: u16) -> Command {
+    let addresses: Vec<String> = (0..peers).map(|peer| address(peer).to_string()).collect();
+    let mut command = lnet.node(address(0), port);
+    command.env(NETWORKS, format!("tcp({})", addresses.join(",")));
+    command.env("SOCKLND_CONNS_PER_ADDRESS", "0");
+    configure(&mut command, peers);
+    command
+}
+
+/// The command of the node that sends, without its arguments.
+pub(crate) fn client(lnet: &Lnet, port: u16, peers: u16) -> Command {
+    let mut command = lnet.node(CLIENT, port);
+    configure(&mut command, peers);
+    command
+}
+
+/// Either node has one peer in place of many nodes for which it would have credits: the credits of all those. One connection for each NID:
+/// the messages are so small that they need no other.
+fn configure(command: &mut Command, peers: u16) {
+    let credits = PEER_CREDITS * u32::from(peers);
+    command.env("SOCKLND_PEER_CREDITS", credits.to_string());
+    command.env("LNET_DISCOVERY", "0").env("SOCKLND_TYPED_CONNS", "0");
+}
+
+/// The arguments of the client's `lnet_perf`.
+pub(crate) fn arguments(peers: u16, threads: usize, length: Length) -> Vec<String> {
+    let nids: Vec<String> = (0..peers).map(|peer| lnet::nid(address(peer))).collect();
+    let numbers = [SIZE, IN_FLIGHT, threads].map(|number| number.to_string());
+    let begin = ["put-many".to_owned(), nids.join(",")];
+    begin.into_iter().chain(numbers).chain([length.to_string()]).collect()
+}
+
+/// The address of the peer with this number, from 0.
+fn address(peer: u16) -> Ipv4Addr {
+    let number = u32::from(Ipv4Addr::new(127, 0, 5, 1)) + u32::from(peer);
+    Ipv4Addr::from(number)
 }
 
 #[cfg(test)]
@@ -181,5 +284,32 @@ mod tests {
             assert_eq!(rates.rate.median, 10.0);
         }
         assert!(rates(&[]).is_err());
+    }
+
+    #[test]
+    fn lines_of_lnet_are_compared_with_the_faster_raw_tcp_of_as_many_connections() {
+        let summary = |value| Summary { samples: vec![value], median: value, least: value, most: value };
+        let mut lines: Vec<Line> = settings(&PEERS)
+            .into_iter()
+            .map(|setting| {
+                let faster = setting.program == Program::RawTcp(Waits::Polling);
+                let rate = summary(f64::from(setting.peers) + f64::from(u8::from(faster)));
+                let outcome = Ok(Rates { rate, cpu_here: summary(1.0), cpu_there: None });
+                Line { setting, outcome }
+            })
+            .collect();
+        assert_eq!(lines.len(), 24);
+        for line in &lines {
+            let expected =
+                matches!(line.setting.program, Program::Lnet(_)).then(|| f64::from(line.setting.peers) + 1.0);
+            assert_eq!(
+                reference(&lines, line.setting).map(|it| it.rate.median),
+                expected,
+                "{:?}",
+                line.setting
+            );
+        }
+        lines.iter_mut().for_each(|line| line.outcome = Err("no".into()));
+        assert!(reference(&lines, lines[0].setting).is_none());
     }
 }

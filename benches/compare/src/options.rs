@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::message_costs;
 use crate::raw_tcp::carrier::Copying;
+use crate::raw_tcp::exchange::Waits;
 use crate::scenario::Scenario;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,8 @@ pub(crate) enum Command {
     Compare(Options),
     /// The process is this program, started by itself as the other end of raw TCP.
     RawTcpServer,
+    /// The same with this number of connections.
+    RawTcpManyServer(usize, Waits),
     /// The process is this program, started by itself as a relay, which passes bytes on to this port.
     RawTcpRelay(Copying, u16),
     MessageCosts(message_costs::Options),
@@ -23,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Approximate duration of one measurement.
     pub(crate) duration: Duration,
+    /// Whether to measure only the part about many peers.
+    pub(crate) many_peers: bool,
     /// Whether to measure only the part about routers.
     pub(crate) routing: bool,
     /// Whether to measure only the part about programs of one machine.
@@ -71,6 +76,7 @@ impl Default for Options {
         Self {
             rounds: 7,
             duration: Duration::from_millis(300),
+            many_peers: false,
             routing: false,
             sharing: false,
             quick: false,
@@ -94,6 +100,7 @@ impl Default for Options {
 
 pub(crate) const CONGESTION: &str = "--congestion";
 pub(crate) const RAW_TCP_SERVER: &str = "raw-tcp-server";
+pub(crate) const RAW_TCP_MANY_SERVER: &str = "raw-tcp-many-server";
 pub(crate) const RAW_TCP_RELAY: &str = "raw-tcp-relay";
 const MESSAGE_COSTS: &str = "message-costs";
 
@@ -103,6 +110,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             RAW_TCP_SERVER => return Ok(Command::RawTcpServer),
+            RAW_TCP_MANY_SERVER => {
+                let connections = number(RAW_TCP_MANY_SERVER, &value()?)?;
+                return Ok(Command::RawTcpManyServer(connections, Waits::parse(&value()?)?));
+            }
             RAW_TCP_RELAY => {
                 let copying = Copying::parse(&value()?)?;
                 return Ok(Command::RawTcpRelay(copying, number(RAW_TCP_RELAY, &value()?)?));
@@ -115,6 +126,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
                 options.repeat_limit = Duration::from_secs(20);
                 options.connections = 20;
             }
+            "--many-peers" => options.many_peers = true,
             "--routing" => options.routing = true,
             "--sharing" => options.sharing = true,
             "--rounds" => options.rounds = number(&argument, &value()?)?,
@@ -154,9 +166,10 @@ mod tests {
     fn compare(arguments: &[&str]) -> Result<Options, Error> {
         match parse(arguments.iter().map(ToString::to_string))? {
             Command::Compare(options) => Ok(options),
-            Command::RawTcpServer | Command::RawTcpRelay(..) | Command::MessageCosts(_) => {
-                Err("not a comparison".into())
-            }
+            Command::RawTcpServer
+            | Command::RawTcpManyServer(..)
+            | Command::RawTcpRelay(..)
+            | Command::MessageCosts(_) => Err("not a comparison".into()),
         }
     }
 

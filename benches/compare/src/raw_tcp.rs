@@ -1,7 +1,8 @@
 //! Raw TCP, as the bound for the others: nothing on top of sockets, two processes, one connection.
 
 pub(crate) mod carrier;
-mod exchange;
+pub(crate) mod exchange;
+pub(crate) mod many;
 pub(crate) mod relay;
 
 use crate::contestant::{Contestant, Sample};

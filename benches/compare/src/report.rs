@@ -5,13 +5,10 @@ use crate::delays::{Percentiles, RANKS};
 use crate::error::{Error, context};
 use crate::lnet;
 use crate::machine;
-use crate::many_peers::{self, Line};
 use crate::memory::Memory;
 use crate::options::Options;
 use crate::results::{Entry, Measured, Results, Row};
 use crate::router_report;
-use crate::scenario::Bytes;
-use crate::statistics::Summary;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -20,6 +17,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     Measured,
+    ManyPeers,
     Routing,
     Sharing,
     Selftest,
@@ -29,6 +27,7 @@ impl Section {
     const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
+            Self::ManyPeers => "many peers",
             Self::Routing => "routing",
             Self::Sharing => "sharing",
             Self::Selftest => "selftest",
@@ -80,7 +79,6 @@ impl Reference {
 /// All results. Fields without a value were not requested.
 pub(crate) struct Findings<'a> {
     pub(crate) results: &'a Results,
-    pub(crate) many_peers: &'a [Line],
     pub(crate) memory: Option<Result<Memory, Error>>,
 }
 
@@ -88,7 +86,6 @@ pub(crate) fn markdown(findings: &Findings<'_>, options: &Options) -> String {
     let results = findings.results;
     let mut text = comparison(results, Reference::Lnet, options);
     delay_rows(&mut text, results);
-    many_peers_rows(&mut text, findings.many_peers);
     match &findings.memory {
         Some(Ok(memory)) => memory_rows(&mut text, memory),
         Some(Err(error)) => {
@@ -187,39 +184,8 @@ fn delay_rows(text: &mut String, results: &Results) {
 }
 
 /// Formats an error as one cell of a table.
-fn cell(error: &str) -> String {
+pub(crate) fn cell(error: &str) -> String {
     error.replace('|', "/").replace('\n', " ")
-}
-
-fn many_peers_rows(text: &mut String, lines: &[Line]) {
-    if lines.is_empty() {
-        return;
-    }
-    let _ = write!(
-        text,
-        "\n| PUT {}, {} in flight in all | threads that send | serving side | median | spread | \
-         CPU, sending side | CPU, serving side |\n|---|---|---|---|---|---|---|\n",
-        Bytes(many_peers::SIZE),
-        many_peers::IN_FLIGHT,
-    );
-    let rate = |value: f64| format!("{:.3} million/s", value / 1e6);
-    let cpu = |summary: &Summary| format!("{:.2} s/million", summary.median * 1e6);
-    for Line { serving, peers, threads, outcome } in lines {
-        let peers = if *peers == 1 { "1 peer".into() } else { format!("{peers} peers") };
-        let _ = write!(text, "| {peers} | {threads} | {} | ", serving.name());
-        let _ = match outcome {
-            Ok(found) => writeln!(
-                text,
-                "{} | {} to {} | {} | {} |",
-                rate(found.rate.median),
-                rate(found.rate.least),
-                rate(found.rate.most),
-                cpu(&found.cpu_here),
-                found.cpu_there.as_ref().map_or_else(String::new, cpu),
-            ),
-            Err(error) => writeln!(text, "failed: {} |  |  |  |", cell(error)),
-        };
-    }
 }
 
 fn memory_rows(text: &mut String, memory: &Memory) {
@@ -267,8 +233,8 @@ fn replaced(document: &str, section: Section, report: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::many_peers::{Rates, Serving};
     use crate::scenario::Scenario;
+    use crate::statistics::Summary;
 
     #[test]
     fn a_report_replaces_what_is_between_the_marks_and_nothing_else() {
@@ -332,23 +298,6 @@ mod tests {
             "| round trip, 8 B | LNet, router | 30.0 µs | 30.0 µs to 30.0 µs |  |  | 3.00 s/million | 1.00 s/million |\n\
              |  | LNet | 15.0 µs | 15.0 µs to 15.0 µs | 2.00 | 2.00 to 2.00 | 2.00 s/million |  |\n\
              |  | relay | failed: no |  |  |  |  |  |\n"
-        );
-    }
-
-    #[test]
-    fn peers_and_threads_stand_beside_their_rates() {
-        let summary = |value| Summary { samples: vec![value], median: value, least: value, most: value };
-        let rates = Rates { rate: summary(250_000.0), cpu_here: summary(3e-6), cpu_there: None };
-        let line = |peers, outcome| Line { serving: Serving::Waits, peers, threads: 2, outcome };
-        let mut text = String::new();
-        many_peers_rows(&mut text, &[line(1, Ok(rates)), line(8, Err("no".into()))]);
-        let lines: Vec<&str> = text.lines().skip(3).collect();
-        assert_eq!(
-            lines,
-            [
-                "| 1 peer | 2 | `LNetEQWait` | 0.250 million/s | 0.250 million/s to 0.250 million/s | 3.00 s/million |  |",
-                "| 8 peers | 2 | `LNetEQWait` | failed: no |  |  |  |"
-            ]
         );
     }
 }

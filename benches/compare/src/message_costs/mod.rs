@@ -14,6 +14,7 @@ mod attached_calls;
 mod copies;
 mod instructions;
 mod limits;
+mod many_peers;
 mod o2ib;
 mod options;
 mod system_calls;
@@ -56,6 +57,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     if options.strace {
         for work in system_calls::WORK {
             report.add_best(|| system_calls::count(&options.lnet_perf, work))?;
+        }
+        for peers in many_peers::PEERS {
+            report.add_best(|| many_peers::count(&options.lnet_perf, peers))?;
         }
         report.add(&attached_calls::count(&options.attach_calls)?)?;
     }
@@ -153,6 +157,7 @@ mod tests {
             .chain(attached_calls::NAMES.map(str::to_owned))
             .chain(o2ib::WORK.iter().flat_map(|work| work.names()))
             .chain(system_calls::WORK.iter().flat_map(|work| work.names()))
+            .chain(many_peers::PEERS.iter().flat_map(|peers| many_peers::names(*peers)))
             .chain(allocations::WORK.iter().flat_map(|work| allocations::names(*work)))
             .chain(allocations::ROUTER_WORK.iter().map(|work| allocations::name_in_router(*work)));
         let names: Vec<String> = names.collect();

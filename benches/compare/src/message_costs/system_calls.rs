@@ -47,8 +47,8 @@ const fn work(way: PathKind, scenario: Scenario, operations: u32, threads: Threa
     Work { way, scenario, operations, threads }
 }
 
-const SENDS: [&str; 4] = ["sendmsg", "sendto", "sendmmsg", "writev"];
-const RECEIVES: [&str; 4] = ["recvmsg", "recvfrom", "recvmmsg", "readv"];
+pub(super) const SENDS: [&str; 4] = ["sendmsg", "sendto", "sendmmsg", "writev"];
+pub(super) const RECEIVES: [&str; 4] = ["recvmsg", "recvfrom", "recvmmsg", "readv"];
 /// Sockets are not written with these, but eventfds.
 const WAKE_UPS: [&str; 1] = ["write"];
 /// Time limit for strace to write its counts, far beyond the need.
@@ -90,19 +90,16 @@ pub(super) fn count(program: &Path, work: Work) -> Result<Vec<Cost>, Error> {
     let lnet = Lnet::by(program, work.way);
     let directory = Directory::new()?;
     let calls: Vec<&str> = work.counted().iter().flat_map(|(_, calls)| calls.iter().copied()).collect();
-    let traced = format!("trace={}", calls.join(","));
-    // With -D the process that is started is lnet_perf, and strace its child: it ends when lnet_perf does.
     let tracer = |side| {
         if !work.traced().contains(&side) {
             return Vec::new();
         }
-        let words = ["strace", "-D", "-qq", "-f", "-c", "--seccomp-bpf", "-e", &traced, "-o"];
-        let words = words.into_iter().map(OsString::from).chain([directory.summary(side).into()]);
+        let words = strace(&calls, &directory.summary(side));
         let threads: &[&str] = match work.threads {
             Threads::Default => &[],
             Threads::Two => &["-E", "SOCKLND_NSCHEDS=2"],
         };
-        words.chain(threads.iter().map(OsString::from)).collect()
+        words.into_iter().chain(threads.iter().map(OsString::from)).collect()
     };
     let sent = lnet.messages_under(tracer, work.scenario, work.operations)?;
     let mut summaries = Vec::new();
@@ -117,8 +114,16 @@ pub(super) fn count(program: &Path, work: Work) -> Result<Vec<Cost>, Error> {
     Ok(work.names().into_iter().zip(figures).map(|(name, figure)| Cost { name, figure }).collect())
 }
 
+/// Returns the words that start a program whose calls of these names are counted.
+pub(super) fn strace(calls: &[&str], summary: &Path) -> Vec<OsString> {
+    let traced = format!("trace={}", calls.join(","));
+    // With -D the process that is started is lnet_perf, and strace its child: it ends when lnet_perf does.
+    let words = ["strace", "-D", "-qq", "-f", "-c", "--seccomp-bpf", "-e", &traced, "-o"];
+    words.into_iter().map(OsString::from).chain([summary.into()]).collect()
+}
+
 /// Reads the summary of strace, once it is complete.
-fn finished(path: &Path) -> Result<String, Error> {
+pub(super) fn finished(path: &Path) -> Result<String, Error> {
     let deadline = Instant::now() + SUMMARY_TIMEOUT;
     loop {
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -134,7 +139,7 @@ fn finished(path: &Path) -> Result<String, Error> {
 
 /// Returns the number of calls of these names that did not fail. The columns of a summary: share of the time, seconds,
 /// microseconds for each call, calls, errors if there were any, name.
-fn successful(summary: &str, names: &[&str]) -> u64 {
+pub(super) fn successful(summary: &str, names: &[&str]) -> u64 {
     let of_line = |line: &str| {
         let columns: Vec<&str> = line.split_whitespace().collect();
         let (calls, errors, name) = match columns[..] {
@@ -149,16 +154,16 @@ fn successful(summary: &str, names: &[&str]) -> u64 {
 }
 
 /// A directory that is removed when this is dropped.
-struct Directory(PathBuf);
+pub(super) struct Directory(PathBuf);
 
 impl Directory {
-    fn new() -> Result<Self, Error> {
+    pub(super) fn new() -> Result<Self, Error> {
         let path = std::env::temp_dir().join(format!("message-costs-{}", std::process::id()));
         fs::create_dir(&path).map_err(context("a directory for what strace writes"))?;
         Ok(Self(path))
     }
 
-    fn summary(&self, side: Side) -> PathBuf {
+    pub(super) fn summary(&self, side: Side) -> PathBuf {
         self.0.join(format!("{side:?}"))
     }
 }

@@ -1,20 +1,36 @@
 //! Messages both ways over a socket that is polled, with a bound on the number in flight.
 
+use crate::error::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
 /// Maximum number of bytes that one call moves if messages are smaller than that: many leave and come at a time.
-const BATCH: usize = 64 << 10;
+pub(super) const BATCH: usize = 64 << 10;
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// The state of an end while nothing arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waits {
+pub(crate) enum Waits {
     /// The end polls the socket again and again.
     Polling,
     /// The end sleeps in poll(2).
     Asleep,
+}
+
+impl Waits {
+    pub(super) const fn argument(self) -> &'static str {
+        match self {
+            Self::Polling => "polling",
+            Self::Asleep => "asleep",
+        }
+    }
+
+    /// Reads the argument of a server's command line.
+    pub(crate) fn parse(argument: &str) -> Result<Self, Error> {
+        let found = [Self::Polling, Self::Asleep].into_iter().find(|it| it.argument() == argument);
+        found.ok_or_else(|| format!("{argument}: not a way to wait"))
+    }
 }
 
 /// One end of the exchange. Messages are sent as far as the other end allows; the end that responds allows one for each that
