@@ -32,6 +32,9 @@ const APP_POLL_BACKOFF: Duration = Duration::from_millis(1);
 /// which saves a system call on the path of a message.
 const POLLS: u64 = 4;
 
+/// Number of connections that the kernel reports at once from which on none is predicted.
+const SEVERAL: usize = 3;
+
 /// An object that a scheduler serves: its socket becomes readable and writable.
 pub(crate) trait Pollable: Send + Sync + Sized {
     /// A one-time task that needs no event of the kernel.
@@ -78,6 +81,8 @@ pub(crate) struct Scheduler<C: Pollable> {
     polled: AtomicU64,
     /// The connection that an application thread which does not wait reads first.
     next_read: Mutex<NextRead<C>>,
+    /// Whether the kernel last reported several connections at once: then it is asked which, in place of a prediction.
+    several_ready: AtomicBool,
     acks: AckSchedule,
     /// Whether `ready` holds reports of sent messages.
     finishes: AtomicBool,
@@ -115,6 +120,7 @@ impl<C: Pollable> Scheduler<C> {
             ready: Mutex::default(),
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
+            several_ready: AtomicBool::new(false),
             acks: AckSchedule::new(Instant::now()),
             finishes: AtomicBool::new(false),
             owner: AtomicU64::new(0),
@@ -303,7 +309,7 @@ impl<C: Pollable> Scheduler<C> {
         // Connections that had more to read than their turn allowed come before the predicted one, which may always have more.
         let may_guess =
             timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS);
-        if may_guess && lock(&self.ready).is_empty() {
+        if may_guess && !self.several_ready.load(Ordering::Relaxed) && lock(&self.ready).is_empty() {
             let guess = lock(&self.next_read).guess();
             if let Some(connection) = guess {
                 let worked = connection.poll();
@@ -350,10 +356,10 @@ impl<C: Pollable> Scheduler<C> {
     }
 
     fn handle_all(&self, events: &[epoll::Event]) -> bool {
-        let mut worked = false;
+        let mut ready = 0;
         for event in events {
             if self.has_been_replaced() {
-                return worked;
+                return ready > 0;
             }
             let token = event.data.u64();
             if !matches!(token, WAKE | WAKE_OWNER)
@@ -363,10 +369,13 @@ impl<C: Pollable> Scheduler<C> {
                 if connection.on_event(event.flags) {
                     lock(&self.next_read).note(&connection);
                 }
-                worked = true;
+                ready += 1;
             }
         }
-        worked | self.do_ready()
+        if ready > 0 {
+            self.several_ready.store(ready >= SEVERAL, Ordering::Relaxed);
+        }
+        self.do_ready() || ready > 0
     }
 
     /// Whether the calling thread was the owner and has been replaced by one that checks everything when

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Records which call served it: an event of the kernel, or the relief of a blocked thread.
+/// Records which call served it: an event of the kernel, a prediction, or the relief of a blocked thread.
 struct Socket {
     stream: UnixStream,
     token: AtomicU64,
@@ -17,6 +17,7 @@ struct Socket {
 #[derive(Debug, PartialEq, Eq)]
 enum Look {
     Event,
+    Prediction,
     Relief,
 }
 
@@ -60,6 +61,7 @@ impl Pollable for Socket {
     fn on_schedule(self: &Arc<Self>) {}
 
     fn poll(self: &Arc<Self>) -> bool {
+        self.note(Look::Prediction);
         false
     }
 
@@ -98,4 +100,21 @@ fn what_the_kernel_tells_an_owner_that_has_been_replaced_is_done_by_the_next() {
         assert_eq!(seen.recv().unwrap(), Look::Relief);
         scheduler.stop();
     });
+}
+
+#[test]
+fn an_application_thread_reads_a_predicted_socket_unless_several_were_ready_at_once() {
+    for (sockets, expected) in [(1, true), (2, true), (3, false), (40, false)] {
+        let scheduler = Scheduler::<Socket>::new(&Arc::new(WatchSignal::default())).unwrap();
+        let mut rigs: Vec<_> = (0..sockets).map(|_| socket()).collect();
+        for (socket, other_end, _) in &mut rigs {
+            other_end.write_all(&[1]).unwrap();
+            scheduler.add(socket).unwrap();
+        }
+        let mut seen = 0;
+        (0..2 * POLLS).for_each(|_| _ = scheduler.turn_for_application(Duration::ZERO, &mut seen));
+        let looks: Vec<Look> = rigs.iter().flat_map(|(.., looks)| looks.try_iter()).collect();
+        assert_eq!(looks.iter().filter(|look| **look == Look::Event).count(), sockets);
+        assert_eq!(looks.contains(&Look::Prediction), expected, "{sockets}");
+    }
 }
