@@ -82,7 +82,7 @@ pub(super) fn count_attachment(program: &Path) -> Result<Cost, Error> {
 }
 
 /// Reads the number of instructions from the output of callgrind.
-fn collected(text: &str) -> Option<f64> {
+pub(super) fn collected(text: &str) -> Option<f64> {
     let (_, rest) = text.split_once("Collected : ")?;
     rest.split_whitespace().next()?.parse().ok()
 }

@@ -47,6 +47,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         let over_o2ib = || Ok(vec![instructions::count(&options.o2ib_path, instructions::OVER_O2IB)?]);
         report.add_best(over_o2ib)?;
         report.add_best(|| Ok(vec![instructions::count_attachment(&options.attach_path)?]))?;
+        for peers in many_peers::PEERS_OF_INSTRUCTIONS {
+            report.add_best(|| many_peers::count_instructions(&options.lnet_perf, peers))?;
+        }
         for work in copies::WORK {
             report.add(&[copies::count(&options.attach_path, work)?])?;
         }
@@ -153,6 +156,7 @@ mod tests {
             .chain([&instructions::OVER_TCP, &instructions::OVER_O2IB])
             .map(|operation| operation.name.to_owned())
             .chain([instructions::BY_ATTACHMENT.to_owned()])
+            .chain(many_peers::PEERS_OF_INSTRUCTIONS.into_iter().flat_map(many_peers::names_of_instructions))
             .chain(copies::WORK.iter().map(|work| work.name.to_owned()))
             .chain(attached_calls::NAMES.map(str::to_owned))
             .chain(o2ib::WORK.iter().flat_map(|work| work.names()))

@@ -137,20 +137,29 @@ pub(super) fn finished(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// Returns the number of calls of these names that did not fail. The columns of a summary: share of the time, seconds,
-/// microseconds for each call, calls, errors if there were any, name.
+/// Returns the number of calls of these names that did not fail.
 pub(super) fn successful(summary: &str, names: &[&str]) -> u64 {
-    let of_line = |line: &str| {
+    calls(summary, names).map(|(all, failed)| all.saturating_sub(failed)).sum()
+}
+
+/// Returns the number of calls of these names that failed.
+pub(super) fn failed(summary: &str, names: &[&str]) -> u64 {
+    calls(summary, names).map(|(_, failed)| failed).sum()
+}
+
+/// Returns for each of these names the number of calls, and of those that failed. The columns of a summary: share of the time,
+/// seconds, microseconds for each call, calls, errors if there were any, name.
+fn calls<'a>(summary: &'a str, names: &'a [&str]) -> impl Iterator<Item = (u64, u64)> + 'a {
+    summary.lines().filter_map(|line| {
         let columns: Vec<&str> = line.split_whitespace().collect();
         let (calls, errors, name) = match columns[..] {
             [_, _, _, calls, name] => (calls, "0", name),
             [_, _, _, calls, errors, name] => (calls, errors, name),
             _ => return None,
         };
-        let count: u64 = calls.parse().ok()?;
-        names.contains(&name).then_some(count.saturating_sub(errors.parse().ok()?))
-    };
-    summary.lines().filter_map(of_line).sum()
+        let is_named = names.contains(&name);
+        calls.parse().ok().zip(errors.parse().ok()).filter(|_| is_named)
+    })
 }
 
 /// A directory that is removed when this is dropped.
@@ -191,9 +200,10 @@ mod tests {
 ";
 
     #[test]
-    fn calls_that_failed_are_not_counted() {
+    fn calls_that_failed_are_counted_by_themselves() {
         assert_eq!(successful(SUMMARY, &RECEIVES), 10018 + 7);
         assert_eq!(successful(SUMMARY, &SENDS), 10014);
         assert_eq!(successful("", &SENDS), 0);
+        assert_eq!(failed(SUMMARY, &RECEIVES), 9873 + 2);
     }
 }
