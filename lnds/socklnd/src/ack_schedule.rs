@@ -1,5 +1,5 @@
 //! Schedule of the delivery ACKs that wait for a message with which they can be sent: the peers that have some, and when they are
-//! sent without a message.
+//! sent without a message. Postponed messages are in it, too.
 //!
 //! Some wait for a short time, as a program may wait for them; others, for ACKs of LNet, for a long time, so that with a thousand peers
 //! the next message to each still takes them along.

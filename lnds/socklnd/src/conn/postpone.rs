@@ -4,8 +4,8 @@
 //! finds no event and waits, when enough has gathered, with the next message that is not postponed, or else when the connection's
 //! scheduler sends delivery ACKs, which wait in the same way.
 
-use crate::conn::Connection;
 use crate::ack_schedule::LateSender;
+use crate::conn::Connection;
 use crate::scheduler::Pollable as _;
 use lnd_common::pending_acks::Wait;
 use std::cell::{Cell, RefCell};
