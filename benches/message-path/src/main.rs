@@ -13,7 +13,8 @@
 //! encodes and decodes the header of a message. The payload is not copied, as drivers copy it.
 //!
 //! The driver keeps the messages that it gets to send, and lets them arrive on request: as from a network, no message
-//! arrives within the call that sends it. The clock stands still.
+//! arrives within the call that sends it. It does little beside its calls of the core, as it is counted with the core: its
+//! [`Network`] belongs to the only thread, and has no locks. The clock stands still.
 #![forbid(unsafe_code)]
 
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
@@ -22,11 +23,13 @@ use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, Ni, NiTunables, OutgoingMessage, Pooled, Provenance, Target,
 };
+use lnet_wire::nid::Address;
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
-use std::collections::{BTreeMap, VecDeque};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::error::Error;
 use std::hint::black_box;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 const PORTAL: u32 = 9;
 const MATCH_BITS: u64 = 7;
@@ -69,7 +72,6 @@ fn encode_and_decode(operations: u64) -> Result<(), Box<dyn Error>> {
 
 /// Two nodes on one network, or with a router between them.
 struct Pair {
-    network: Arc<Network>,
     local: Arc<Core>,
     peer: Arc<Core>,
     router: Option<Arc<Core>>,
@@ -83,31 +85,28 @@ struct Pair {
 
 impl Pair {
     fn new(local_nis: u32, peer_nis: u32) -> Result<Self, Errno> {
-        let network = Arc::new(Network::default());
-        let local = node(&network, LOCAL, local_nis, 1)?;
-        let peer = node(&network, PEER, peer_nis, 2)?;
+        let local = node(LOCAL, local_nis, 1)?;
+        let peer = node(PEER, peer_nis, 2)?;
         add_peer(&local, PEER, peer_nis)?;
         add_peer(&peer, LOCAL, local_nis)?;
-        Self::of(network, local, peer, None, nid(PEER))
+        Self::of(local, peer, None, nid(PEER))
     }
 
     fn through_router() -> Result<Self, Errno> {
-        let network = Arc::new(Network::default());
-        let local = node(&network, LOCAL, 1, 1)?;
+        let local = node(LOCAL, 1, 1)?;
         let far = |address| Nid::new(FAR_NET, address);
         let [peer, router] =
             [2, 3].map(|cookie| Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery()));
         for (core, nid) in [(&peer, far(PEER)), (&router, nid(ROUTER)), (&router, far(ROUTER))] {
-            core.admin().add_ni(nid, NiTunables::default(), &NetworkDriver(Arc::clone(&network)))?;
+            core.admin().add_ni(nid, NiTunables::default(), &NetworkDriver)?;
         }
         router.admin().change_router(|router| router.switched(true))?;
         local.admin().add_route(route(FAR_NET, nid(ROUTER)))?;
         peer.admin().add_route(route(nid(LOCAL).net(), far(ROUTER)))?;
-        Self::of(network, local, peer, Some(router), far(PEER))
+        Self::of(local, peer, Some(router), far(PEER))
     }
 
     fn of(
-        network: Arc<Network>,
         local: Arc<Core>,
         peer: Arc<Core>,
         router: Option<Arc<Core>>,
@@ -126,7 +125,7 @@ impl Pair {
         peer.data_path().md_attach(me, sink, sink_memory, false, &mut |_| ())?;
         let target =
             Target { nid: Some(target), pid: Pid::LUSTRE, portal: PORTAL, match_bits: MATCH_BITS, offset: 0 };
-        Ok(Self { network, local, peer, router, target, local_eq, peer_eq, md, _memory: memory })
+        Ok(Self { local, peer, router, target, local_eq, peer_eq, md, _memory: memory })
     }
 
     fn repeat(
@@ -146,7 +145,7 @@ impl Pair {
 
     fn put(&self) -> Result<(), Box<dyn Error>> {
         self.local.data_path().put(None, self.md, true, self.target, 0)?;
-        self.network.deliver_all();
+        Network::deliver_all();
         expect(&self.peer, self.peer_eq, EventKind::Put)?;
         expect(&self.local, self.local_eq, EventKind::Send)?;
         expect(&self.local, self.local_eq, EventKind::Ack)
@@ -154,7 +153,7 @@ impl Pair {
 
     fn get(&self) -> Result<(), Box<dyn Error>> {
         self.local.data_path().get(None, self.md, self.target)?;
-        self.network.deliver_all();
+        Network::deliver_all();
         expect(&self.local, self.local_eq, EventKind::Send)?;
         expect(&self.local, self.local_eq, EventKind::Reply)?;
         expect(&self.peer, self.peer_eq, EventKind::Get)
@@ -174,10 +173,10 @@ fn descriptor(start: usize, options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemo
     (spec, MdMemory::contiguous(start, LEN))
 }
 
-fn node(network: &Arc<Network>, first: u32, nis: u32, cookie: u64) -> Result<Arc<Core>, Errno> {
+fn node(first: u32, nis: u32, cookie: u64) -> Result<Arc<Core>, Errno> {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery());
     for i in 0..nis {
-        core.admin().add_ni(nid(first + i), NiTunables::default(), &NetworkDriver(Arc::clone(network)))?;
+        core.admin().add_ni(nid(first + i), NiTunables::default(), &NetworkDriver)?;
     }
     Ok(core)
 }
@@ -189,55 +188,88 @@ fn add_peer(core: &Core, first: u32, nids: u32) -> Result<(), Errno> {
 
 /// Takes the next event, which has to be of this kind.
 fn expect(core: &Core, eq: EqHandle, kind: EventKind) -> Result<(), Box<dyn Error>> {
-    match core.data_path().eq_get(eq)?.map(|polled| polled.event) {
-        Some(event) if event.kind == kind && event.status.is_ok() => Ok(()),
-        event => Err(format!("expected {kind:?}, got {event:?}").into()),
+    match &core.data_path().eq_get(eq) {
+        Ok(Some(polled)) if polled.event.kind == kind && polled.event.status.is_ok() => Ok(()),
+        other => Err(format!("expected {kind:?}, got {other:?}").into()),
     }
 }
 
-/// The interfaces of both nodes, and the messages that they have sent.
-#[derive(Default)]
+thread_local! {
+    static NETWORK: Network = const { Network::new() };
+}
+
+/// The interfaces of all nodes, and the messages that they have sent.
 struct Network {
-    interfaces: Mutex<BTreeMap<Nid, Arc<Interface>>>,
-    in_flight: Mutex<VecDeque<(Arc<Interface>, Pooled<OutgoingMessage>)>>,
+    /// At [`place`].
+    interfaces: RefCell<Vec<Option<Interface>>>,
+    in_flight: RefCell<VecDeque<Sent>>,
 }
 
 struct Interface {
-    nid: Nid,
-    ni: Weak<Ni>,
+    ni: Arc<Ni>,
     upcalls: Arc<dyn Upcalls>,
 }
 
+struct Sent {
+    /// The place of the interface that has sent the message.
+    from: usize,
+    message: Pooled<OutgoingMessage>,
+}
+
 impl Network {
-    /// Delivers all messages, including those that are sent meanwhile.
-    fn deliver_all(&self) {
-        while let Some((sender, message)) = self.next() {
-            let destination = lock(&self.interfaces).get(&message.next_hop().nid).map(Arc::clone);
-            if let Some(destination) = destination {
-                destination.receive(sender.nid, message.header());
-            }
-            sender.upcalls.finalize(message, Ok(()));
-        }
+    const fn new() -> Self {
+        Self { interfaces: RefCell::new(Vec::new()), in_flight: RefCell::new(VecDeque::new()) }
     }
 
-    fn next(&self) -> Option<(Arc<Interface>, Pooled<OutgoingMessage>)> {
-        lock(&self.in_flight).pop_front()
+    /// Delivers all messages, including those that are sent meanwhile.
+    fn deliver_all() {
+        NETWORK.with(|network| {
+            let interfaces = network.interfaces.borrow();
+            let at = |place: usize| interfaces.get(place).and_then(Option::as_ref);
+            while let Some(Sent { from, message }) = network.next() {
+                let Some(sender) = at(from) else { continue };
+                if let Some(destination) = at(place(message.next_hop().nid)) {
+                    destination.receive(sender.ni.nid(), message.header());
+                }
+                sender.upcalls.finalize(message, Ok(()));
+            }
+        });
     }
+
+    fn next(&self) -> Option<Sent> {
+        self.in_flight.borrow_mut().pop_front()
+    }
+
+    fn set(place: usize, interface: Option<Interface>) {
+        NETWORK.with(|network| {
+            let interfaces = &mut *network.interfaces.borrow_mut();
+            if interfaces.len() <= place {
+                interfaces.resize_with(place + 1, || None);
+            }
+            interfaces[place] = interface;
+        });
+    }
+}
+
+/// The index of the interface with this NID: each node has up to 256 interfaces on each of two nets.
+fn place(nid: Nid) -> usize {
+    let Address::Short(address) = nid.address() else { return 0 };
+    let (net, node, number) = (usize::from(nid.net().number()), address >> 24, address & 0xff);
+    net << 10 | (node << 8 | number) as usize
 }
 
 impl Interface {
     fn receive(&self, from: Nid, header: &Header) {
-        let Some(ni) = self.ni.upgrade() else { return };
         let make_deferred = || Arc::new(NeverDeferred) as Arc<dyn DeferredRx>;
         if let RxAction::Deliver(message) =
-            self.upcalls.receive(&ni, from, header, &Provenance::default(), &make_deferred)
+            self.upcalls.receive(&self.ni, from, header, &Provenance::default(), &make_deferred)
         {
             self.upcalls.received(message, Ok(()));
         }
     }
 }
 
-struct NetworkDriver(Arc<Network>);
+struct NetworkDriver;
 
 impl Driver for NetworkDriver {
     fn net_type(&self) -> NetType {
@@ -245,26 +277,24 @@ impl Driver for NetworkDriver {
     }
 
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
-        let interface = Arc::new(Interface { nid: ni.nid(), ni: Arc::downgrade(ni), upcalls });
-        lock(&self.0.interfaces).insert(ni.nid(), Arc::clone(&interface));
-        Ok(Arc::new(NetworkNi { network: Arc::clone(&self.0), nid: ni.nid(), interface }))
+        Network::set(place(ni.nid()), Some(Interface { ni: Arc::clone(ni), upcalls }));
+        Ok(Arc::new(NetworkNi { place: place(ni.nid()) }))
     }
 }
 
 struct NetworkNi {
-    network: Arc<Network>,
-    nid: Nid,
-    interface: Arc<Interface>,
+    place: usize,
 }
 
 impl LndNi for NetworkNi {
     fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
-        lock(&self.network.in_flight).push_back((Arc::clone(&self.interface), message));
+        let sent = Sent { from: self.place, message };
+        NETWORK.with(|network| network.in_flight.borrow_mut().push_back(sent));
         SendOutcome::Pending
     }
 
     fn shutdown(&self) {
-        lock(&self.network.interfaces).remove(&self.nid);
+        Network::set(self.place, None);
     }
 }
 
@@ -273,8 +303,4 @@ struct NeverDeferred;
 
 impl DeferredRx for NeverDeferred {
     fn resume(&self, _: RxAction) {}
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

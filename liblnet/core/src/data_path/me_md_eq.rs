@@ -218,7 +218,8 @@ impl DataPath {
 
     /// The oldest unread event: `LNetEQGet`. [`Errno::NotFound`] if the queue does not exist.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
-        self.eq(eq)?.get()
+        let (queues, slot) = self.objects.queues_with(eq)?;
+        queues.get(slot).ok_or(Errno::NotFound)?.get()
     }
 
     /// The queue, to wait on.

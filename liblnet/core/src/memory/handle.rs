@@ -7,7 +7,7 @@
 //! Layout, opaque to everyone else: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot. A slot
 //! whose generations are used up is retired.
 
-use crate::sync::{RwLock, read, write};
+use crate::sync::{RwLock, RwLockReadGuard, read, write};
 use lnet_wire::Errno;
 use std::cell::Cell;
 
@@ -178,6 +178,9 @@ pub(crate) struct HandleTable<T> {
     shards: [RwLock<HandleSlots<T>>; SHARDS],
 }
 
+/// One of the tables, locked for reading, and a slot of it.
+pub(crate) type TableOf<'a, T> = (RwLockReadGuard<'a, HandleSlots<T>>, HandleSlot);
+
 impl<T: Clone> HandleTable<T> {
     /// A table for the incarnation `incarnation` of a node, whose handles differ from those of other incarnations.
     pub(crate) fn new(incarnation: u64) -> Self {
@@ -197,8 +200,15 @@ impl<T: Clone> HandleTable<T> {
 
     #[inline]
     pub(crate) fn get(&self, place: Option<Place>) -> Option<T> {
+        let (table, slot) = self.table_of(place)?;
+        table.get(slot).cloned()
+    }
+
+    /// The locked table with the slot of an object, for a short access to the object.
+    #[inline]
+    pub(crate) fn table_of(&self, place: Option<Place>) -> Option<TableOf<'_, T>> {
         let place = place?;
-        read(self.shards.get(usize::from(place.table))?).get(place.slot).cloned()
+        Some((read(self.shards.get(usize::from(place.table))?), place.slot))
     }
 
     pub(crate) fn remove(&self, place: Option<Place>) -> Option<T> {

@@ -10,7 +10,7 @@ mod response_state;
 mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
-pub(crate) use handle::{HandleSlot, HandleSlots, HandleTable, Place};
+pub(crate) use handle::{HandleSlot, HandleSlots, HandleTable, Place, TableOf};
 pub(crate) use keeper::Keeper;
 pub use keeper::{ClientMemory, DeferredAck, ReplyMemory, ThenReply};
 pub(crate) use md::{Access, Commit, CommittedResponse, Completion, Md, NewMd, ResponseKind};

@@ -2,7 +2,7 @@
 
 use super::Objects;
 use crate::event::EventQueue;
-use crate::memory::EqHandle;
+use crate::memory::{EqHandle, TableOf};
 use lnet_wire::Errno;
 use std::sync::Arc;
 
@@ -21,6 +21,12 @@ impl Objects {
     /// The queue with this handle. [`Errno::NotFound`] if it does not exist.
     pub(crate) fn queue(&self, eq: EqHandle) -> Result<Arc<EventQueue>, Errno> {
         self.queues.get(eq.place()).ok_or(Errno::NotFound)
+    }
+
+    /// The table that has the queue with this handle, for a short access to it. [`Errno::NotFound`] if there is none.
+    #[inline]
+    pub(crate) fn queues_with(&self, eq: EqHandle) -> Result<TableOf<'_, Arc<EventQueue>>, Errno> {
+        self.queues.table_of(eq.place()).ok_or(Errno::NotFound)
     }
 
     /// Removes the queue; threads that wait on it get `errno`. [`Errno::NotFound`] if it does not exist.
