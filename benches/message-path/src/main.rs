@@ -106,12 +106,7 @@ impl Pair {
         Self::of(local, peer, Some(router), far(PEER))
     }
 
-    fn of(
-        local: Arc<Core>,
-        peer: Arc<Core>,
-        router: Option<Arc<Core>>,
-        target: Nid,
-    ) -> Result<Self, Errno> {
+    fn of(local: Arc<Core>, peer: Arc<Core>, router: Option<Arc<Core>>, target: Nid) -> Result<Self, Errno> {
         let memory = Box::new([0; LEN as usize]);
         let (local_eq, peer_eq) =
             (local.data_path().eq_alloc(16, None)?, peer.data_path().eq_alloc(16, None)?);

@@ -110,7 +110,7 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("memory", &["environment", "event"]),
             ("credit", &[]),
             ("stats", &[]),
-            ("model", &["credit", "environment", "event", "memory", "stats"]),
+            ("model", &["credit", "environment", "memory", "stats"]),
             ("policy", &["model"]),
             ("objects", &["event", "memory", "model"]),
             ("confirm", &["environment", "model"]),

@@ -280,7 +280,7 @@ impl DataPath {
         }
     }
 
-    /// The copy, with the memory and the event of the partial message.
+    /// The copy, with the memory of the partial message.
     fn in_place_of(
         &self,
         mut partial: Pooled<IncomingMessage>,

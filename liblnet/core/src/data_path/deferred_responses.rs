@@ -57,8 +57,7 @@ impl DeferredResponse {
     /// Gives a REPLY its payload. [`Errno::Fault`] for one that is shorter than the header will say.
     fn set_payload(&mut self, fetched: ReplyMemory) -> Result<(), Errno> {
         let operation = self.message.operation.as_mut();
-        let operation =
-            operation.filter(|its| its.event.mlength <= fetched.memory.len()).ok_or(Errno::Fault)?;
+        let operation = operation.filter(|its| its.length <= fetched.memory.len()).ok_or(Errno::Fault)?;
         operation.fetched = Some(Box::new(fetched));
         Ok(())
     }
@@ -75,8 +74,7 @@ impl DataPath {
         client: &dyn ClientMemory,
     ) {
         let pid = self.pid_of_reply(&message);
-        let range =
-            message.operation.as_ref().map(|operation| (operation.event.offset, operation.event.mlength));
+        let range = message.operation.as_ref().map(|operation| (operation.offset, operation.length));
         let Some((offset, len)) = range else { return self.respond(message, body, pid, counted) };
         let fetch = Fetch(self.defer(DeferredResponse { message, body, pid, counted }));
         client.fetch(offset, len, Box::new(move |fetched| fetch.end(fetched)));

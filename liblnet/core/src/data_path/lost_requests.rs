@@ -1,10 +1,10 @@
 //! The requests of this node that its shutdown ends: how many are still to be sent, and how many were lost.
 
 use super::DataPath;
-use crate::event::Event;
+use crate::model::is_reserved;
 use crate::sync::{Mutex, lock};
 use lnet_log::LogClass;
-use lnet_wire::{Errno, Nid, RESERVED_PORTAL};
+use lnet_wire::{Body, Errno, Nid};
 
 /// The requests of programs that the shutdown has ended.
 #[derive(Debug, Default)]
@@ -25,12 +25,13 @@ impl DataPath {
         mds.iter().filter(|md| md.attached().is_none() && !md.is_of_node()).map(|md| md.busy() as usize).sum()
     }
 
-    /// Counts a request that ends with `status`, if the shutdown has ended it.
-    pub(crate) fn note_if_lost(&self, event: &Event, status: Result<(), Errno>) {
-        if status == Err(Errno::Shutdown) && self.env.is_ending() && event.portal != RESERVED_PORTAL {
+    /// Counts a request to `target` that ends with `status`, if the shutdown has ended it.
+    #[inline]
+    pub(crate) fn note_if_lost(&self, target: Option<Nid>, body: &Body, status: Result<(), Errno>) {
+        if status == Err(Errno::Shutdown) && self.env.is_ending() && !is_reserved(body) {
             let lost = &mut *lock(&self.lost_requests.0);
             lost.count += 1;
-            lost.first = lost.first.or(event.target.nid);
+            lost.first = lost.first.or(target);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::DataPath;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::memory::{Access, CommittedResponse, Md, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
+use crate::memory::{Access, CommittedResponse, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
     ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
@@ -226,7 +226,7 @@ impl DataPath {
             self.health.heard_behind_gateway(&self.env, &its);
         }
         match message.header.body {
-            Body::Put { ack, .. } => self.put_received(message, ack, result),
+            Body::Put { ack, match_bits, .. } => self.put_received(message, match_bits, ack, result),
             Body::Get { reply, .. } if result.is_ok() => self.reply_to(message, reply),
             _ => self.respond_to_received(message, result),
         }
@@ -281,8 +281,7 @@ impl DataPath {
         if last {
             self.objects.remove_md(&md);
         }
-        let event = arrival_event(&message, initiator, &md, threshold);
-        message.operation = Some(Operation::new(md, Event { offset, mlength: length, ..event }));
+        message.operation = Some(Operation { md, offset, length, threshold, initiator, fetched: None });
         Arrival::Wanted(message)
     }
 
@@ -433,12 +432,12 @@ impl DataPath {
                 message,
             );
         };
-        let event = arrival_event(&message, self.primary_of(&message), &md, threshold);
-        let mlength = match message.header.body {
+        let length = match message.header.body {
             Body::Ack { accepted, .. } => accepted,
             _ => length,
         };
-        message.operation = Some(Operation::new(md, Event { mlength, ..event }));
+        let initiator = self.primary_of(&message);
+        message.operation = Some(Operation { md, offset: 0, length, threshold, initiator, fetched: None });
         message.request_begun = begun;
         Arrival::Wanted(message)
     }
@@ -448,16 +447,17 @@ impl DataPath {
     fn put_received(
         &self,
         mut message: Pooled<IncomingMessage>,
+        match_bits: u64,
         ack: Option<WireHandle>,
         result: Result<(), Errno>,
     ) {
-        let Some(Operation { md, event, .. }) = &message.operation else { return self.forget(message) };
+        let Some(Operation { md, length, .. }) = &message.operation else { return self.forget(message) };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
         let client = ack.and_then(|_| md.acknowledging_client()).map(Arc::clone);
         // Counted before the event: if its handler shuts the node down, the ACK is still sent.
         let asker = ack.filter(|_| client.is_none()).and_then(|_| self.count_response(&message));
         let pid = self.sender_pid(md, message.from.is_loopback());
-        let (match_bits, accepted) = (event.match_bits, event.mlength);
+        let accepted = *length;
         self.end_operation(&mut message, result);
         let Some(handle) = ack else { return self.forget(message) };
         let body = Body::Ack { handle, match_bits, accepted };
@@ -527,8 +527,8 @@ impl DataPath {
     /// Reports the end of the operation of a message, if it has one, which does not answer it.
     #[inline(always)]
     fn end_operation(&self, message: &mut IncomingMessage, result: Result<(), Errno>) {
-        if let Some(Operation { md, event, .. }) = &mut message.operation {
-            self.complete(md, event, result);
+        if let Some(operation) = &message.operation {
+            self.complete(operation, &message.header, message.from, result);
             message.operation = None;
         }
     }
@@ -542,11 +542,15 @@ const fn drop_class(body: &Body) -> LogClass {
     }
 }
 
-/// The event of a message that arrived from the peer with the primary NID `initiator` for `md`, whose threshold is `threshold` now, without
-/// the fields that the MD decides (c-abi 2.7).
-#[inline]
-fn arrival_event(message: &IncomingMessage, initiator: Nid, md: &Md, threshold: i32) -> Event {
-    let header = &message.header;
+/// The event of a message that arrived from the node `from` for an operation, without what the MD decides (c-abi 2.7).
+#[inline(always)]
+pub(super) fn arrival_event(
+    header: &Header,
+    from: Nid,
+    operation: &Operation,
+    status: Result<(), Errno>,
+) -> Event {
+    let Operation { md, offset, length, threshold, initiator, fetched: _ } = operation;
     let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
     let (kind, portal, match_bits, rlength, hdr_data) = match header.body {
         Body::Put { portal, match_bits, hdr_data, .. } => {
@@ -561,19 +565,19 @@ fn arrival_event(message: &IncomingMessage, initiator: Nid, md: &Md, threshold: 
     Event {
         kind,
         target: EventParty { nid: Some(header.dest_nid), pid: header.dest_pid },
-        initiator: party(initiator),
+        initiator: party(*initiator),
         source: party(header.src_nid),
-        sender: Some(message.from),
+        sender: Some(from),
         portal,
         match_bits,
         rlength,
-        mlength: 0,
+        mlength: *length,
         md_handle: md.handle(),
-        md: MdSpec { threshold, ..*md.spec() },
+        md: MdSpec { threshold: *threshold, ..*md.spec() },
         hdr_data,
-        status: Ok(()),
+        status,
         unlinked: false,
-        offset: 0,
+        offset: *offset,
         sequence: 0,
     }
 }

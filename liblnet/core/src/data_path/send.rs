@@ -7,13 +7,15 @@
 
 use super::DataPath;
 use crate::data_path::confirm::confirmation_of;
+use crate::data_path::receive::arrival_event;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::memory::{Md, MdSpec};
 use crate::model::lnd::SendOutcome;
 use crate::model::message::{
-    MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, SendReport, TakenCredits,
+    AnsweredGet, MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, SendReport,
+    TakenCredits,
 };
 use crate::model::response_to;
 use crate::model::{Gateway, Ni, PeerNi};
@@ -22,7 +24,7 @@ use crate::stats::MessageOutcome;
 use crate::sync::lock;
 use lnet_log::LogClass;
 use lnet_wire::latency::Delay;
-use lnet_wire::{Body, Errno, Pid};
+use lnet_wire::{Body, Errno, Header, Nid, Pid};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -130,11 +132,17 @@ impl DataPath {
         messages.into_iter().for_each(|message| self.run(SendStep::Resume(message)));
     }
 
-    /// Reports the end of an operation to the owner of the MD.
-    #[inline]
-    pub(crate) fn complete(&self, md: &Md, event: &mut Event, status: Result<(), Errno>) {
-        event.status = status;
-        self.objects.complete(md, event);
+    /// Reports the end of an operation in which a message from a peer takes part to the owner of the MD. `header` and `from` are those
+    /// of the message.
+    #[inline(never)]
+    pub(crate) fn complete(
+        &self,
+        operation: &Operation,
+        header: &Header,
+        from: Nid,
+        status: Result<(), Errno>,
+    ) {
+        self.objects.complete(&operation.md, || arrival_event(header, from, operation, status));
         self.send_deferred();
     }
 
@@ -148,9 +156,9 @@ impl DataPath {
         status: Result<(), Errno>,
     ) {
         let response = response_to(body).filter(|_| status.is_err());
-        let mut event = send_event(md.pid(self.env.pid()), md, report, pid, body, status);
-        self.note_if_lost(&event, status);
-        self.objects.complete_without(md, &mut event, response);
+        let own = md.pid(self.env.pid());
+        self.note_if_lost(report.target, body, status);
+        self.objects.complete_without(md, response, || send_event(own, md, report, pid, body, status));
         self.send_deferred();
     }
 
@@ -343,11 +351,11 @@ impl DataPath {
                     self.report_request(md, report, header.dest_pid, &header.body, status);
                 }
             }
-            Role::Response(Response { reply, .. }) => {
-                if let Some(Operation { md, event, fetched }) = reply {
-                    *fetched = None;
-                    self.complete(md, event, result.map_err(|failure| failure.errno));
-                    *reply = None;
+            Role::Response(Response { get, .. }) => {
+                if let Some(AnsweredGet { operation, header, from }) = get {
+                    operation.fetched = None;
+                    self.complete(operation, header, *from, result.map_err(|failure| failure.errno));
+                    *get = None;
                 }
             }
             Role::Forwarded(forwarded) => {

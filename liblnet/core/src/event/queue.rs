@@ -93,18 +93,25 @@ impl EventQueue {
     /// Stores the event, calls the handler, and wakes readers, in this order. The event gets its [`Event::sequence`] here, if the
     /// queue has a ring. The caller delivers the events of one MD one at a time ([`super::DeliveryOrder`]), and without a lock that
     /// the handler may need.
-    #[inline(always)]
     pub fn deliver(&self, event: &Event) {
-        match (&self.handler, &self.forwarder) {
-            (None, None) => self.store(event),
-            (Some(handler), _) => self.handle(event, handler),
-            (None, Some(forward)) => forward(event),
+        match &self.handler {
+            Some(handler) => self.handle(event, handler),
+            None => self.deliver_made(|| *event),
+        }
+    }
+
+    /// Delivers an event of a queue without a handler as [`EventQueue::deliver`] does. It is made where it is stored.
+    #[inline(always)]
+    pub(crate) fn deliver_made(&self, event: impl FnOnce() -> Event) {
+        match &self.forwarder {
+            None => self.store(event),
+            Some(forward) => pass_on(forward, event),
         }
     }
 
     /// Stores an event, and wakes readers.
     #[inline(always)]
-    fn store(&self, event: &Event) {
+    fn store(&self, event: impl FnOnce() -> Event) {
         let first_loss = {
             let ring = &mut *lock(&self.ring);
             ring.push(event);
@@ -118,7 +125,7 @@ impl EventQueue {
 
     #[inline(never)]
     fn handle(&self, event: &Event, handler: &EventHandler) {
-        let sequence = if self.keeps { lock(&self.ring).push(event) } else { event.sequence };
+        let sequence = if self.keeps { lock(&self.ring).push(|| *event) } else { event.sequence };
         {
             let _inside = enter_handler();
             handler(&Event { sequence, ..*event });
@@ -237,11 +244,12 @@ impl Ring {
         }
     }
 
-    fn push(&mut self, event: &Event) -> u64 {
+    #[inline(always)]
+    fn push(&mut self, event: impl FnOnce() -> Event) -> u64 {
         let sequence = self.next_write;
         let slot = self.slot(sequence);
         if let Some(slot) = self.slots.get_mut(slot) {
-            *slot = Some(Polled { event: Event { sequence, ..*event }, lost: false });
+            *slot = Some(Polled { event: Event { sequence, ..event() }, lost: false });
         }
         self.next_write += 1;
         sequence
@@ -276,6 +284,11 @@ impl Ring {
         // The number of slots is a power of two.
         (sequence & (self.slots.len() as u64).wrapping_sub(1)) as usize
     }
+}
+
+#[inline(never)]
+fn pass_on(forward: &EventHandler, event: impl FnOnce() -> Event) {
+    forward(&event());
 }
 
 /// Logs that a queue without a handler loses events: once, as a program that never reads the queue gets no error.
@@ -356,7 +369,7 @@ mod tests {
         let mut ring = Ring::new(2).unwrap();
         let losses: Vec<_> = (1..=5)
             .map(|bits| {
-                ring.push(&event(bits));
+                ring.push(|| event(bits));
                 ring.first_loss()
             })
             .collect();

@@ -402,13 +402,20 @@ impl Md {
         }
     }
 
-    /// Completes an operation with `event`, in which the MD says whether it has ended.
-    pub(crate) fn complete(&self, event: &mut Event) -> Completion {
-        self.complete_without(event, None)
+    /// Completes an operation with the event that `event` makes, in which the MD says whether it has ended. It is called at most
+    /// once, under locks: it is brief, and calls nothing that may lock.
+    #[cfg(test)]
+    pub(crate) fn complete(&self, event: impl FnOnce() -> Event) -> Completion {
+        self.complete_without(None, event)
     }
 
-    /// Completes a PUT or GET that has failed, so that its `response` will not arrive.
-    pub(crate) fn complete_without(&self, event: &mut Event, response: Option<ResponseKind>) -> Completion {
+    /// Completes an operation as [`Md::complete`] does, of a PUT or GET whose `response`, if given, will not arrive.
+    #[inline(always)]
+    pub(crate) fn complete_without(
+        &self,
+        response: Option<ResponseKind>,
+        event: impl FnOnce() -> Event,
+    ) -> Completion {
         let mut state = lock(&self.state);
         if let Some(response) = response {
             state.forgo(response);
@@ -419,11 +426,12 @@ impl Md {
             && (state.unlinking || self.auto_unlink && self.exhausted(&state));
         state.unlinking |= last;
         state.ended |= last;
-        event.unlinked = last;
-        if last && state.response_timed_out && event.status.is_ok() {
-            event.status = Err(Errno::TimedOut);
-        }
-        self.deliver(state, event);
+        let timed_out = last && state.response_timed_out;
+        self.deliver(state, last, || {
+            let event = event();
+            let status = if timed_out { event.status.and(Err(Errno::TimedOut)) } else { event.status };
+            Event { status, unlinked: last, ..event }
+        });
         if last { Completion::Ended } else { Completion::Active }
     }
 
@@ -452,8 +460,7 @@ impl Md {
         state.ended = true;
         let status = if state.response_timed_out { Err(Errno::TimedOut) } else { Ok(()) };
         let spec = MdSpec { threshold: self.threshold(&state), ..self.spec };
-        let event = Event { status, ..Event::unlink(self.handle, spec) };
-        self.deliver(state, &event);
+        self.deliver(state, true, || Event { status, ..Event::unlink(self.handle, spec) });
         self.wait_until_delivered();
         Ok(Completion::Ended)
     }
@@ -491,27 +498,32 @@ impl Md {
         state.threshold.map_or(self.spec.threshold, |left| left as i32)
     }
 
-    /// Delivers `event` after those before it. Consumes the lock under which its position was decided.
+    /// Delivers an event after those before it; it is the `last` one or not. Consumes the lock under which its position was decided.
     #[inline(always)]
-    fn deliver(&self, state: MutexGuard<'_, MdState>, event: &Event) {
+    fn deliver(&self, state: MutexGuard<'_, MdState>, last: bool, event: impl FnOnce() -> Event) {
         let Some(queue) = &self.queue else { return };
-        if event.unlinked {
+        if last {
             queue.md_ending();
         }
         if queue.has_handler() {
             return self.deliver_in_order(queue, state, event);
         }
         // Without a handler the delivery calls no code that could take long or take this lock.
-        queue.deliver(event);
+        queue.deliver_made(event);
         drop(state);
-        if event.unlinked {
+        if last {
             queue.md_ended();
         }
     }
 
     #[inline(never)]
-    fn deliver_in_order(&self, queue: &EventQueue, mut state: MutexGuard<'_, MdState>, event: &Event) {
-        let mut next = state.events.begin(*event);
+    fn deliver_in_order(
+        &self,
+        queue: &EventQueue,
+        mut state: MutexGuard<'_, MdState>,
+        event: impl FnOnce() -> Event,
+    ) {
+        let mut next = state.events.begin(event());
         drop(state);
         while let Some(event) = next {
             let turn = Turn { md: self, queue, last: event.unlinked };

@@ -37,8 +37,8 @@ fn loom_two_completions_give_one_last_event() {
         md.commit_send(Some(ResponseKind::Reply)).unwrap();
         md.commit_response(ResponseKind::Reply, 0).unwrap();
         let theirs = Arc::clone(&md);
-        let other = thread::spawn(move || theirs.complete(&mut send(&theirs)));
-        let mine = md.complete(&mut send(&md));
+        let other = thread::spawn(move || theirs.complete(|| send(&theirs)));
+        let mine = md.complete(|| send(&md));
         let both = [mine, other.join().unwrap()];
         assert_eq!(both.iter().filter(|s| **s == Completion::Ended).count(), 1);
         assert_eq!(queue.wait_unused(), Ok(()));
@@ -53,7 +53,7 @@ fn loom_an_unlink_that_meets_a_completion_gives_one_last_event() {
         let (md, queue) = md(-1, false, &heard);
         md.commit_send(Some(ResponseKind::Reply)).unwrap();
         let theirs = Arc::clone(&md);
-        let other = thread::spawn(move || theirs.complete(&mut send(&theirs)));
+        let other = thread::spawn(move || theirs.complete(|| send(&theirs)));
         md.unlink().unwrap();
         other.join().unwrap();
         assert_eq!(queue.wait_unused(), Ok(()));

@@ -176,9 +176,9 @@ fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_
             made.md.track(tracker());
             if came {
                 made.md.commit_response(response, 0).unwrap();
-                made.md.complete(&mut event(&made.md, EventKind::Reply));
+                made.md.complete(|| event(&made.md, EventKind::Reply));
             }
-            let completed = made.md.complete_without(&mut event(&made.md, EventKind::Send), Some(response));
+            let completed = made.md.complete_without(Some(response), || event(&made.md, EventKind::Send));
             assert_eq!(completed == Completion::Ended, ends, "{case}");
             assert!(made.md.commit_response(response, 0).is_none(), "{case}");
             assert!(!made.md.is_tracked(), "{case}");
@@ -208,7 +208,7 @@ fn an_md_unlinked_by_a_response_timeout_gets_an_unlink_event_with_the_error() {
     let md = Md::new(any_md_handle(), new);
     md.commit_send(Some(ResponseKind::Reply)).unwrap();
     md.track(tracker());
-    md.complete(&mut event(&md, EventKind::Send));
+    md.complete(|| event(&md, EventKind::Send));
     assert_eq!(
         md.response_state(Time::START),
         ResponseState::TooLong(MissingResponse { asked: Nid::LOOPBACK, place: tracker().place, sent: true })
@@ -255,8 +255,8 @@ fn unlinking_a_busy_md_leaves_the_last_event_to_its_last_operation() {
     assert_eq!(made.md.unlink(), Ok(Completion::Active));
     assert!(made.md.commit_response(ResponseKind::Reply, 0).is_none());
     assert_eq!(made.queue.wait_unused(), Err(Errno::Busy));
-    assert_eq!(made.md.complete(&mut event(&made.md, EventKind::Send)), Completion::Active);
-    assert_eq!(made.md.complete(&mut event(&made.md, EventKind::Send)), Completion::Ended);
+    assert_eq!(made.md.complete(|| event(&made.md, EventKind::Send)), Completion::Active);
+    assert_eq!(made.md.complete(|| event(&made.md, EventKind::Send)), Completion::Ended);
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Send, false), (EventKind::Send, true)]);
     assert_eq!(made.queue.wait_unused(), Ok(()));
 }
@@ -267,8 +267,8 @@ fn the_last_event_to_complete_is_marked_unlinked() {
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
     made.md.commit_response(ResponseKind::Reply, 8).unwrap();
-    made.md.complete(&mut event(&made.md, EventKind::Reply));
-    made.md.complete(&mut event(&made.md, EventKind::Send));
+    made.md.complete(|| event(&made.md, EventKind::Reply));
+    made.md.complete(|| event(&made.md, EventKind::Send));
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Reply, false), (EventKind::Send, true)]);
 }
 
@@ -277,8 +277,8 @@ fn a_failed_send_with_threshold_left_keeps_the_md() {
     // TRAP-5, as the kernel does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
-    let mut failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };
-    assert_eq!(made.md.complete(&mut failed), Completion::Active);
+    let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };
+    assert_eq!(made.md.complete(|| failed), Completion::Active);
     assert_eq!(made.md.unlink(), Ok(Completion::Ended));
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Send, false), (EventKind::Unlink, true)]);
 }
@@ -287,7 +287,7 @@ fn a_failed_send_with_threshold_left_keeps_the_md() {
 fn a_retained_md_stays_when_it_is_used_up() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
     made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
-    assert_eq!(made.md.complete(&mut event(&made.md, EventKind::Send)), Completion::Active);
+    assert_eq!(made.md.complete(|| event(&made.md, EventKind::Send)), Completion::Active);
     assert!(made.md.commit_send(Some(ResponseKind::Reply)).is_none());
     assert_eq!(made.md.unlink(), Ok(Completion::Ended));
 }
@@ -320,7 +320,7 @@ fn handlers_of_one_md_run_one_at_a_time_and_the_last_event_comes_last() {
         for _ in 0..4 {
             scope.spawn(|| {
                 while md.commit_send(Some(ResponseKind::Reply)).is_some() {
-                    md.complete(&mut event(&md, EventKind::Send));
+                    md.complete(|| event(&md, EventKind::Send));
                 }
             });
         }

@@ -15,7 +15,6 @@ use super::provenance::{CarriedOrigin, MessageOrigin};
 use super::router_buffer::RouterBuffer;
 use crate::credit::NiCredit;
 use crate::environment::time::Time;
-use crate::event::Event;
 use crate::memory::{Md, MemSlice, ReplyMemory, ResponseKind};
 use crate::stats::ShardId;
 use crate::sync::{Mutex, lock};
@@ -99,7 +98,7 @@ pub(crate) struct SendReport {
 #[derive(Debug, Default)]
 pub(crate) struct Response {
     /// The GET that the REPLY answers; `None` for an ACK, and once the operation has ended.
-    pub(crate) reply: Option<Operation>,
+    pub(crate) get: Option<AnsweredGet>,
     /// The peer NI that the message counts as a pending response to; `None` over the loopback.
     pub(crate) asker: Option<Arc<PeerNi>>,
     /// Whether the message may leave only by the path that the request came by ([`super::provenance::Provenance::reply_here`]).
@@ -170,10 +169,25 @@ pub struct TransitMessage {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) md: Arc<Md>,
-    /// The event to report when the operation ends, without its status. Its `offset` and `mlength` are those of the MD's memory.
-    pub(crate) event: Event,
+    /// The place of the payload in the MD's memory, in bytes.
+    pub(crate) offset: u32,
+    /// The bytes that are moved. In an ACK that is what the peer has accepted.
+    pub(crate) length: u32,
+    /// The threshold of the MD after the begin of the operation.
+    pub(crate) threshold: i32,
+    /// The primary NID of the peer.
+    pub(crate) initiator: Nid,
     /// The payload of a REPLY that is not in the MD's memory; boxed, as few messages have one.
     pub(crate) fetched: Option<Box<ReplyMemory>>,
+}
+
+/// A GET whose event is reported when the REPLY has left.
+#[derive(Debug)]
+pub(crate) struct AnsweredGet {
+    pub(crate) operation: Operation,
+    pub(crate) header: Header,
+    /// The NID of the node that sent the GET here.
+    pub(crate) from: Nid,
 }
 
 /// The node that a message for another node came from, which waits for its confirmation.
@@ -190,10 +204,7 @@ pub(crate) struct PreviousHop {
 impl MessageHead {
     /// Whether the message is a request to the reserved portal.
     pub(crate) const fn is_reserved(&self) -> bool {
-        matches!(
-            self.header.body,
-            Body::Put { portal: RESERVED_PORTAL, .. } | Body::Get { portal: RESERVED_PORTAL, .. }
-        )
+        is_reserved(&self.header.body)
     }
 
     /// Whether the message may leave by any interface to a peer that is not multi-rail: a request to the reserved portal,
@@ -235,15 +246,10 @@ impl Default for MessageHead {
 }
 
 impl Operation {
-    /// The operation of an MD whose memory has the payload.
-    pub(crate) const fn new(md: Arc<Md>, event: Event) -> Self {
-        Self { md, event, fetched: None }
-    }
-
     /// The memory of the operation, or as much of it as a message with `length` bytes of payload has.
     pub(super) fn memory(&self, length: u32) -> MemSlice<'_> {
         match &self.fetched {
-            None => self.md.memory().slice(self.event.offset, length),
+            None => self.md.memory().slice(self.offset, length),
             Some(fetched) => fetched.memory.slice(0, length),
         }
     }
@@ -256,6 +262,11 @@ pub(crate) const fn response_to(body: &Body) -> Option<ResponseKind> {
         Body::Get { .. } => Some(ResponseKind::Reply),
         _ => None,
     }
+}
+
+/// Whether a message with this body is a request to the reserved portal.
+pub(crate) const fn is_reserved(body: &Body) -> bool {
+    matches!(body, Body::Put { portal: RESERVED_PORTAL, .. } | Body::Get { portal: RESERVED_PORTAL, .. })
 }
 
 /// A message of the type `M`, in memory that is used again for messages of any type.

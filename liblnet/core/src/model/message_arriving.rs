@@ -1,8 +1,8 @@
 //! Messages that arrive.
 
 use super::message::{
-    ArrivingMessage, Forwarded, IncomingMessage, Memory, MessageHead, OutgoingMessage, Part, Pooled,
-    Response, Role, TransitMessage,
+    AnsweredGet, ArrivingMessage, Forwarded, IncomingMessage, Memory, MessageHead, OutgoingMessage, Part,
+    Pooled, Response, Role, TransitMessage,
 };
 use super::peer_ni::PeerNi;
 use crate::memory::{MemSlice, MemoryOwner};
@@ -95,7 +95,7 @@ impl IncomingMessage {
     /// The bytes of the payload that are delivered. The memory of a GET is read later, by the REPLY.
     fn delivered_len(&self) -> u32 {
         let announced = self.head.header.payload_length;
-        self.operation.as_ref().map_or(0, |operation| operation.event.mlength.min(announced))
+        self.operation.as_ref().map_or(0, |operation| operation.length.min(announced))
     }
 
     /// Whether the owner of the MD has unlinked it.
@@ -119,7 +119,7 @@ impl Pooled<IncomingMessage> {
         (outgoing.head.ni, outgoing.head.peer_ni) = (ni.take(), peer_ni.take());
         outgoing.head.counted = *counted;
         incoming.origin = None;
-        let payload_length = incoming.operation.as_ref().map_or(0, |operation| operation.event.mlength);
+        let payload_length = incoming.operation.as_ref().map_or(0, |operation| operation.length);
         // Programs on one node use its other NIDs over the loopback, too.
         let next_hop = if incoming.from.is_loopback() { request.src_nid } else { incoming.from };
         outgoing.next_hop = ProcessId { nid: next_hop, pid: request.src_pid };
@@ -127,13 +127,12 @@ impl Pooled<IncomingMessage> {
         (header.dest_nid, header.src_nid) = (request.src_nid, request.dest_nid);
         (header.dest_pid, header.src_pid) = (request.src_pid, pid);
         (header.payload_length, header.body) = (payload_length, body);
-        outgoing.role = Role::Response(Response { reply: None, asker, stays_on_path: incoming.reply_here });
-        // An ACK has no operation, which is large.
-        if incoming.operation.is_some()
-            && let Role::Response(response) = &mut outgoing.role
-        {
-            response.reply = incoming.operation.take();
-        }
+        let get = incoming.operation.take().map(|operation| AnsweredGet {
+            operation,
+            header: *request,
+            from: incoming.from,
+        });
+        outgoing.role = Role::Response(Response { get, asker, stays_on_path: incoming.reply_here });
         self.become_other()
     }
 }

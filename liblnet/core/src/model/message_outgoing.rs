@@ -1,9 +1,7 @@
 //! Messages that this node sends.
 
 use super::failure::{Delivery, SendFailure};
-use super::message::{
-    Memory, MessageHead, Operation, OutgoingMessage, Part, Request, Response, Role, TakenCredits,
-};
+use super::message::{Memory, MessageHead, OutgoingMessage, Part, Request, Response, Role, TakenCredits};
 use super::message_attempts::{Attempts, HeldCredits, KnownOrigin};
 use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
@@ -49,8 +47,8 @@ impl OutgoingMessage {
         let length = self.head.header.payload_length;
         match &self.role {
             Role::Request(request) => request.md.memory().slice(0, length),
-            Role::Response(Response { reply: Some(operation), .. }) => operation.memory(length),
-            Role::Response(Response { reply: None, .. }) => MemSlice::EMPTY,
+            Role::Response(Response { get: Some(get), .. }) => get.operation.memory(length),
+            Role::Response(Response { get: None, .. }) => MemSlice::EMPTY,
             Role::Forwarded(forwarded) => forwarded.buffer.bytes.slice(0, length),
         }
     }
@@ -68,7 +66,9 @@ impl OutgoingMessage {
     /// The MD of [`OutgoingMessage::payload`] and [`OutgoingMessage::reply_memory`]; `None` without one, and for the payload of a
     /// REPLY that was fetched ([`crate::memory::ReplyMemory`]), which is valid only as long as the driver has the message.
     pub fn memory_owner(&self) -> Option<MemoryOwner> {
-        if let Role::Response(Response { reply: Some(Operation { fetched: Some(_), .. }), .. }) = self.role {
+        if let Role::Response(Response { get: Some(get), .. }) = &self.role
+            && get.operation.fetched.is_some()
+        {
             return None;
         }
         self.md().map(|md| md.memory_owner())

@@ -27,8 +27,8 @@ impl OutgoingMessage {
     pub(crate) const fn md(&self) -> Option<&Arc<Md>> {
         match &self.role {
             Role::Request(request) => Some(&request.md),
-            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.md),
-            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
+            Role::Response(Response { get: Some(get), .. }) => Some(&get.operation.md),
+            Role::Response(Response { get: None, .. }) | Role::Forwarded(_) => None,
         }
     }
 

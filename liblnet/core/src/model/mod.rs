@@ -48,7 +48,7 @@ pub(crate) use incarnation::Evidence;
 pub(crate) use last_use::LatestUse;
 pub use lnet_wire::Reachability;
 pub use message::{ArrivingMessage, OutgoingMessage, Pooled};
-pub(crate) use message::{PreviousHop, response_to};
+pub(crate) use message::{PreviousHop, is_reserved, response_to};
 pub(crate) use message_attempts::{Attempts, Gateway};
 pub(crate) use message_turn::TurnClock;
 pub use net::{Distance, Net, Nets};

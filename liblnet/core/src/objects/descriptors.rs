@@ -100,20 +100,21 @@ impl Objects {
         Ok(())
     }
 
-    /// Reports the end of an operation to the owner of the MD.
-    pub(crate) fn complete(&self, md: &Md, event: &mut Event) {
-        let completion = md.complete(event);
-        self.end_completed(md, completion);
+    /// Reports the end of an operation to the owner of the MD ([`Md::complete`]).
+    #[inline(always)]
+    pub(crate) fn complete(&self, md: &Md, event: impl FnOnce() -> Event) {
+        self.complete_without(md, None, event);
     }
 
     /// Reports the end of a request of this node, whose `response`, if given, is not awaited any more.
-    pub(crate) fn complete_without(&self, md: &Md, event: &mut Event, response: Option<ResponseKind>) {
-        let completion = md.complete_without(event, response);
-        self.end_completed(md, completion);
-    }
-
-    fn end_completed(&self, md: &Md, completion: Completion) {
-        if completion == Completion::Ended {
+    #[inline(always)]
+    pub(crate) fn complete_without(
+        &self,
+        md: &Md,
+        response: Option<ResponseKind>,
+        event: impl FnOnce() -> Event,
+    ) {
+        if md.complete_without(response, event) == Completion::Ended {
             self.remove_md(md);
         }
     }
