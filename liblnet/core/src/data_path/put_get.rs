@@ -106,17 +106,22 @@ impl DataPath {
 
     /// Sends a request, or parks it until its peer is discovered.
     pub(crate) fn send_request(&self, mut request: SendRequest) {
-        let destination = match self.destination(&request) {
-            Ok(destination) => destination,
-            Err(why) => return self.refuse(request, why),
-        };
-        if let Some(peer_ni) = &destination {
+        let destination = loop {
+            let destination = match self.destination(&request) {
+                Ok(destination) => destination,
+                Err(why) => return self.refuse(request, why),
+            };
+            let Some(peer_ni) = &destination else { break None };
             self.begin_measuring(&mut request, peer_ni);
             let may_wait = request.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
-            if may_wait && self.discovery.must_wait(&self.topology, peer_ni, request.target.portal) {
-                return self.park_request(request, peer_ni);
+            if !may_wait || !self.discovery.must_wait(&self.topology, peer_ni, request.target.portal) {
+                break destination;
             }
-        }
+            match self.park_request(request, peer_ni) {
+                Some(again) => request = again,
+                None => return,
+            }
+        };
         let reserved = request.target.portal == RESERVED_PORTAL;
         match self.take_path_of_request(&request, destination.as_ref(), reserved) {
             Ok(chosen) => {
@@ -134,14 +139,16 @@ impl DataPath {
         }
     }
 
-    /// Parks a request until its peer is discovered. If that has ended in the meantime, the request is sent.
+    /// Parks a request until its peer is discovered. Returns it if that has ended in the meantime, or the peer is being replaced: its
+    /// destination is to be looked up again.
     #[cold]
-    fn park_request(&self, request: SendRequest, peer_ni: &PeerNi) {
-        match self.discovery.park(&self.env, &peer_ni.peer().discovery, request) {
-            None => {}
-            Some(request) if request.md.is_aborted() => self.refuse(request, Errno::Cancelled),
-            Some(request) => self.send_request(request),
+    fn park_request(&self, request: SendRequest, peer_ni: &PeerNi) -> Option<SendRequest> {
+        let again = self.discovery.park(&self.env, &peer_ni.peer().discovery, request)?;
+        if again.md.is_aborted() {
+            self.refuse(again, Errno::Cancelled);
+            return None;
         }
+        Some(again)
     }
 
     /// Keeps a request for which no gateway is usable at the moment. `own` is the NID that it may leave by.
