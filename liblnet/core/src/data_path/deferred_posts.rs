@@ -20,6 +20,7 @@ pub(crate) struct DeferredPosts {
 
 impl DataPath {
     /// Keeps the message if its handler is nested too deep; returns it otherwise.
+    #[inline(always)]
     pub(crate) fn defer_post(&self, message: Pooled<OutgoingMessage>) -> Option<Pooled<OutgoingMessage>> {
         if handler_depth() < MAX_DEPTH {
             return Some(message);
@@ -34,6 +35,7 @@ impl DataPath {
     }
 
     /// Sends the deferred messages, unless the thread is in a handler.
+    #[inline(always)]
     pub(crate) fn send_deferred(&self) {
         if !self.deferred_posts.any.load(Ordering::Acquire) || in_handler() {
             return;

@@ -24,6 +24,7 @@ impl DataPath {
     }
 
     /// Recycles a message into the pool of its peer NI.
+    #[inline(always)]
     pub(crate) fn recycle<M: Part>(&self, mut message: Pooled<M>) {
         let head = M::head_mut(&mut message);
         let peer_ni = head.peer_ni.take();
@@ -32,6 +33,7 @@ impl DataPath {
     }
 
     /// Ends an outgoing message whose result has been reported and that holds no credits.
+    #[inline(always)]
     pub(crate) fn retire(&self, mut message: Pooled<OutgoingMessage>) {
         match &mut message.role {
             Role::Request(_) => {}
@@ -51,6 +53,7 @@ impl DataPath {
     }
 
     /// Ends a message for this node that is not received, or whose operation has been reported.
+    #[inline(always)]
     pub(crate) fn forget(&self, mut message: Pooled<IncomingMessage>) {
         if let Some(origin) = message.origin.take() {
             self.note_arrival(origin, &message);

@@ -59,7 +59,7 @@ impl DataPath {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin_request(
         &self,
         source: Option<Nid>,
@@ -83,6 +83,7 @@ impl DataPath {
     }
 
     /// Commits an operation of an MD; returns this with its threshold after the operation.
+    #[inline(always)]
     fn commit(
         &self,
         md: MdHandle,
@@ -126,7 +127,7 @@ impl DataPath {
         match self.take_path_of_request(&request, destination.as_ref(), reserved) {
             Ok(chosen) => {
                 self.count_discovery_wait(&request, &chosen.ni, destination.as_deref());
-                self.launch(self.address(request, chosen));
+                self.launch(self.address(&request, chosen));
             }
             Err(errno) => {
                 let may_wait = errno == Errno::HostUnreachable && !reserved && !request.recovery;
@@ -155,12 +156,13 @@ impl DataPath {
     fn send_later(&self, request: SendRequest, own: Nid) {
         let Some(destination) = request.target.nid else { return self.refuse(request, Refusal::AnyTarget) };
         let next_hop = ProcessId { nid: destination, pid: request.target.pid };
-        let message = self.message_of(request, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
+        let message = self.message_of(&request, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
         self.track(&message);
         self.wait_for_route(message);
     }
 
     /// The peer NI of a request's destination; `None` for the loopback.
+    #[inline(always)]
     fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Refusal> {
         match request.target.nid {
             None => Err(Refusal::AnyTarget),
@@ -197,7 +199,8 @@ impl DataPath {
     }
 
     /// Makes a message of a request, with the path that it takes.
-    fn address(&self, request: SendRequest, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
+    #[inline(always)]
+    fn address(&self, request: &SendRequest, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
         let pid = request.target.pid;
         let nids = match (&chosen.peer_ni, request.target.nid) {
             (None, Some(nid)) => (request.source.unwrap_or(nid), nid),
@@ -219,14 +222,15 @@ impl DataPath {
     }
 
     /// Makes a message of a request, without a path beyond the NIDs in the header.
+    #[inline(always)]
     fn message_of(
         &self,
-        request: SendRequest,
+        request: &SendRequest,
         peer_ni: Option<&Arc<PeerNi>>,
         source: ProcessId,
         destination: ProcessId,
     ) -> Pooled<OutgoingMessage> {
-        let outgoing = request.outgoing;
+        let outgoing = &request.outgoing;
         let header = Header {
             dest_nid: destination.nid,
             src_nid: source.nid,
@@ -240,7 +244,7 @@ impl DataPath {
         message.deadline = request.deadline;
         message.begun = request.begun;
         message.role = Role::Request(Request {
-            md: request.md,
+            md: Arc::clone(&request.md),
             report: Some(SendReport { target: request.target.nid, threshold: request.threshold }),
             source: request.source,
             recovery: request.recovery,
@@ -261,6 +265,7 @@ impl DataPath {
     }
 
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
+    #[inline(always)]
     fn track(&self, message: &OutgoingMessage) {
         let body = &message.header.body;
         let (Some(response), Some(place)) = (response_to(body), PortalPlace::of(body)) else { return };
@@ -298,6 +303,7 @@ impl DataPath {
     }
 
     /// Selects the path of a request, which takes it.
+    #[inline(always)]
     fn take_path_of_request(
         &self,
         request: &SendRequest,
@@ -390,6 +396,7 @@ impl DataPath {
     }
 
     /// The parameters of the NUMA distances to a message's memory, where these differ.
+    #[inline(always)]
     fn numa(&self, md: Option<&Md>) -> Option<Numa<'_>> {
         self.env.config().cpts.tells_apart().then(|| Numa {
             cpts: &self.env.config().cpts,

@@ -216,6 +216,7 @@ impl DataPath {
     }
 
     /// Completes a message for this node whose payload has been received, or has finally failed.
+    #[inline(always)]
     pub(crate) fn finish_received(&self, message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
         self.note_received(&message, result);
         if let (Ok(()), Some(peer_ni)) = (result, &message.peer_ni)
@@ -249,6 +250,7 @@ impl DataPath {
     }
 
     /// Finds the memory for the payload of a message that is for this node and not delayed.
+    #[inline(always)]
     pub(crate) fn deliver(
         &self,
         message: Pooled<IncomingMessage>,
@@ -444,6 +446,7 @@ impl DataPath {
 
     /// Reports the PUT event, then sends the ACK, if one is requested and the PUT succeeded: at once, or when a program in another
     /// process has handled the event.
+    #[inline(always)]
     fn put_received(
         &self,
         mut message: Pooled<IncomingMessage>,
@@ -516,6 +519,7 @@ impl DataPath {
         self.launch_response(message);
     }
 
+    #[inline(always)]
     fn respond_to_received(&self, mut message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
         if result.is_ok() {
             self.count_response_delay(&mut message);

@@ -43,6 +43,7 @@ enum SendStep {
 
 impl DataPath {
     /// Sends a message with a selected path.
+    #[inline(always)]
     pub(crate) fn launch(&self, message: Pooled<OutgoingMessage>) {
         if let Some(message) = self.defer_post(message) {
             self.post_now(message);
@@ -50,6 +51,7 @@ impl DataPath {
     }
 
     /// Posts a message like [`DataPath::launch`], even if handlers are deeply nested.
+    #[inline(always)]
     pub(crate) fn post_now(&self, message: Pooled<OutgoingMessage>) {
         let mut steps = Steps::begin();
         self.post(message, &mut steps);
@@ -63,6 +65,7 @@ impl DataPath {
     }
 
     /// Sends a response, on another path if its own is known to be late or unresponsive.
+    #[inline(always)]
     pub(crate) fn launch_response(&self, message: Pooled<OutgoingMessage>) {
         if !message.stays_on_path() && self.topology.needs_other_path(&message) {
             self.run(SendStep::Reroute(message))
@@ -285,6 +288,7 @@ impl DataPath {
     }
 
     /// Completes a message, or resends it. The event comes first, then the NI credit, then the peer credit (CR-10).
+    #[inline(always)]
     fn finish(
         &self,
         mut message: Pooled<OutgoingMessage>,
@@ -341,6 +345,7 @@ impl DataPath {
     }
 
     /// Reports the end of a message: by an event, or by a confirmation to the node that it came from.
+    #[inline(always)]
     pub(crate) fn report_sent(&self, message: &mut OutgoingMessage, result: Result<(), SendFailure>) {
         let OutgoingMessage { head, role, .. } = message;
         let header = &head.header;
@@ -411,6 +416,7 @@ impl DataPath {
         );
     }
 
+    #[inline(always)]
     fn release_credits_of(&self, message: &mut OutgoingMessage, steps: &mut Steps) {
         self.sending.release(message, |woken| steps.push(SendStep::Resume(woken)));
     }
@@ -421,6 +427,7 @@ impl DataPath {
     }
 
     /// Counts a message at its NI and its peer NI.
+    #[inline(always)]
     pub(crate) fn count(&self, message: &MessageHead, outcome: MessageOutcome) {
         let kind = message.header.body.kind();
         let bytes = message.header.payload_length;

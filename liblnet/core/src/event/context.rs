@@ -67,11 +67,13 @@ impl HandlerState {
 }
 
 /// Whether an event handler of any node is running on this thread, so that calls which may wait for one must fail.
+#[inline(always)]
 pub fn in_handler() -> bool {
     handler_depth() > 0
 }
 
 /// The number of nested handlers running on this thread.
+#[inline(always)]
 pub(crate) fn handler_depth() -> u32 {
     DEPTH.with(Cell::get)
 }

@@ -102,6 +102,7 @@ impl Health {
     }
 
     /// Raises the health of both ends of a path on which a message has arrived.
+    #[inline(always)]
     pub(crate) fn heard(&self, env: &Environment, topology: &Topology, ni: &Ni, peer_ni: &PeerNi) {
         if ni.health() < MAX_HEALTH {
             match topology.is_own(peer_ni.nid()) {

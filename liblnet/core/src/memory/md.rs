@@ -274,6 +274,7 @@ impl Md {
     }
 
     /// Commits an incoming PUT or GET, if this MD accepts it (MA-11 to MA-13, without the match criteria).
+    #[inline(always)]
     pub(crate) fn commit_put_or_get(&self, access: Access) -> Commit {
         let state = &mut *lock(&self.state);
         if state.unlinking || self.exhausted(state) || !self.spec.options.has(access.needs) {
@@ -300,6 +301,7 @@ impl Md {
 
     /// Commits a PUT or GET of this node that requests `response`; `None` if the MD is attached, exhausted
     /// or being unlinked (MA-31).
+    #[inline(always)]
     pub(crate) fn commit_send(&self, response: Option<ResponseKind>) -> Option<MdSpec> {
         if self.attached.is_some() {
             return None;

@@ -344,13 +344,16 @@ const SPARE_MESSAGES_OF_NODE: usize = 256;
 thread_local! {
     /// The message that this thread recycled last, of any pool: most threads end one message before the next begins.
     static LAST_RECYCLED: Cell<Option<Box<Memory>>> = const { Cell::new(None) };
+    /// The one before: some threads end two.
+    static RECYCLED_BEFORE: Cell<Option<Box<Memory>>> = const { Cell::new(None) };
 }
 
 impl MessagePool {
     /// A message with this header that refers to nothing yet, in memory of this pool or of the node's.
     #[inline(always)]
     pub(crate) fn take_with<M: Part>(&self, of_node: &Self, header: Header) -> Pooled<M> {
-        let memory = LAST_RECYCLED.take().unwrap_or_else(|| self.take_spare(of_node));
+        let recycled = LAST_RECYCLED.take().or_else(|| RECYCLED_BEFORE.take());
+        let memory = recycled.unwrap_or_else(|| self.take_spare(of_node));
         let mut message = Pooled { memory, message: PhantomData::<M> };
         message.head_mut().header = header;
         message
@@ -360,7 +363,9 @@ impl MessagePool {
     #[inline(always)]
     pub(crate) fn put_with<M: Part>(&self, of_node: &Self, mut message: Pooled<M>) {
         message.clear();
-        if let Some(memory) = LAST_RECYCLED.replace(Some(message.memory)) {
+        if let Some(last) = LAST_RECYCLED.replace(Some(message.memory))
+            && let Some(memory) = RECYCLED_BEFORE.replace(Some(last))
+        {
             self.keep(of_node, memory);
         }
     }

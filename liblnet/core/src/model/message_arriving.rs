@@ -127,12 +127,13 @@ impl Pooled<IncomingMessage> {
         (header.dest_nid, header.src_nid) = (request.src_nid, request.dest_nid);
         (header.dest_pid, header.src_pid) = (request.src_pid, pid);
         (header.payload_length, header.body) = (payload_length, body);
-        let get = incoming.operation.take().map(|operation| AnsweredGet {
-            operation,
-            header: *request,
-            from: incoming.from,
-        });
-        outgoing.role = Role::Response(Response { get, asker, stays_on_path: incoming.reply_here });
+        outgoing.role = Role::Response(Response { get: None, asker, stays_on_path: incoming.reply_here });
+        // An ACK answers no GET, which is large.
+        if let Some(operation) = incoming.operation.take()
+            && let Role::Response(response) = &mut outgoing.role
+        {
+            response.get = Some(AnsweredGet { operation, header: *request, from: incoming.from });
+        }
         self.become_other()
     }
 }

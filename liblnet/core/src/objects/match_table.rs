@@ -124,6 +124,7 @@ impl MatchTable {
 
     /// Finds the first entry that accepts `request`; its MD is committed, and is detached if that was its last
     /// operation.
+    #[inline(always)]
     pub(crate) fn find(&mut self, kind: PortalKind, request: &MatchRequest) -> MatchResult {
         let key = match kind {
             PortalKind::Wildcard => Key::Bits(request.match_bits),
@@ -158,6 +159,7 @@ impl MatchTable {
         self.entries.len()
     }
 
+    #[inline(always)]
     fn offer(&self, entry: &MatchEntry, request: &MatchRequest) -> MatchResult {
         let Some(md) = entry.md.as_ref().filter(|_| entry.criteria.accept(request)) else {
             return MatchResult::Nothing;

@@ -129,7 +129,7 @@ impl Portal {
 
     /// Finds the memory for `request`, or delays it if `may_wait` and the portal is lazy; `delay` is called in that
     /// case only.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(
         &self,
         request: &MatchRequest,

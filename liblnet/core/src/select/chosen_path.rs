@@ -55,6 +55,7 @@ impl ChosenPath {
         }
     }
 
+    #[inline(always)]
     pub(super) fn direct(
         nets: &Nets,
         peer: &Peer,
@@ -143,7 +144,7 @@ impl ChosenPath {
     }
 
     /// Commits a path whose next hop is `peer_ni`, of `peer`.
-    #[inline]
+    #[inline(always)]
     fn commit_by(&self, peer_ni: &PeerNi, peer: &Peer) {
         note_use(&self.ni, self.latest_use_of_others, peer, peer_ni);
         if let Some(Routed { route, destination, .. }) = &self.routed {
@@ -230,6 +231,7 @@ fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
 }
 
 /// Records the use of a local NI and a peer NI: among equals they come last next time.
+#[inline(always)]
 fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
     ni.note_use(others);
     note_use_of_peer_ni(peer, peer_ni);

@@ -49,6 +49,7 @@ use std::sync::Arc;
 /// that is not multi-rail goes to the NID as named, by the interface that it sticks to; for a multi-rail peer the best of all
 /// paths is taken, whichever of its NIDs was named. If the two nodes have no net in common, the message is sent to the
 /// gateway of a route. [`Errno::HostUnreachable`] if there is no path.
+#[inline(never)]
 pub fn select_path(
     paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
@@ -61,6 +62,7 @@ pub fn select_path(
 }
 
 /// Selects the path of a request as [`select_path`] does, and commits it ([`ChosenPath::commit`]).
+#[inline(always)]
 pub(crate) fn take_path(
     paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
@@ -80,7 +82,7 @@ fn select_loopback(paths: Paths<'_>) -> Result<ChosenPath, Errno> {
 }
 
 /// Selects the path to a peer.
-#[inline]
+#[inline(always)]
 fn select_path_to(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,

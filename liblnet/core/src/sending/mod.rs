@@ -82,7 +82,7 @@ impl Sending {
     }
 
     /// Returns the credits of a message, the interface's first (CR-10); calls `resume` with the messages that get them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release(
         &self,
         message: &mut OutgoingMessage,

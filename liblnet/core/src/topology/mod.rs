@@ -80,11 +80,13 @@ impl Topology {
     }
 
     /// Calls `look` with the current nets, for a short access.
+    #[inline(always)]
     pub(crate) fn with_nets<R>(&self, look: impl FnOnce(&Nets) -> R) -> R {
         look(&self.tables.load().nets)
     }
 
     /// Calls `look` with the current nets and routes, for a short access.
+    #[inline(always)]
     pub(crate) fn with_paths<R>(&self, look: impl FnOnce(Paths<'_>) -> R) -> R {
         look(self.tables.load().paths())
     }

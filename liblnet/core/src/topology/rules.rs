@@ -137,7 +137,7 @@ impl Topology {
 
     /// Selects the path of a message ([`select::select_path`]), which takes it: its candidates come last among equals, and where rules
     /// count messages, the message is counted (cfg-145).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_path(
         &self,
         destination: Option<&Arc<PeerNi>>,
@@ -158,6 +158,7 @@ impl Topology {
         }
     }
 
+    #[inline(always)]
     fn note_turns(&self, paths: Paths<'_>, chosen: &ChosenPath) {
         if self.counts_messages.load(Ordering::Relaxed) {
             chosen.note_turns(paths, &self.turn_clock);
