@@ -20,8 +20,8 @@
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
 use lnet_core::topology::Route;
 use lnet_core::{
-    Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
-    MdSpec, Ni, NiTunables, OutgoingMessage, Pooled, Provenance, Target,
+    Clock, Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
+    MdOptions, MdSpec, Ni, NiTunables, OutgoingMessage, Pooled, Provenance, Target, Time,
 };
 use lnet_wire::nid::Address;
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
@@ -95,8 +95,7 @@ impl Pair {
     fn through_router() -> Result<Self, Errno> {
         let local = node(LOCAL, 1, 1)?;
         let far = |address| Nid::new(FAR_NET, address);
-        let [peer, router] =
-            [2, 3].map(|cookie| Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery()));
+        let [peer, router] = [2, 3].map(core);
         for (core, nid) in [(&peer, far(PEER)), (&router, nid(ROUTER)), (&router, far(ROUTER))] {
             core.admin().add_ni(nid, NiTunables::default(), &NetworkDriver)?;
         }
@@ -168,8 +167,13 @@ fn descriptor(start: usize, options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemo
     (spec, MdMemory::contiguous(start, LEN))
 }
 
+fn core(cookie: u64) -> Arc<Core> {
+    let config = CoreConfig::new(Pid::LUSTRE, cookie).without_discovery();
+    Core::new(CoreConfig { clock: Arc::new(StandingClock), ..config })
+}
+
 fn node(first: u32, nis: u32, cookie: u64) -> Result<Arc<Core>, Errno> {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery());
+    let core = core(cookie);
     for i in 0..nis {
         core.admin().add_ni(nid(first + i), NiTunables::default(), &NetworkDriver)?;
     }
@@ -186,6 +190,15 @@ fn expect(core: &Core, eq: EqHandle, kind: EventKind) -> Result<(), Box<dyn Erro
     match &core.data_path().eq_get(eq) {
         Ok(Some(polled)) if polled.event.kind == kind && polled.event.status.is_ok() => Ok(()),
         other => Err(format!("expected {kind:?}, got {other:?}").into()),
+    }
+}
+
+#[derive(Debug)]
+struct StandingClock;
+
+impl Clock for StandingClock {
+    fn now(&self) -> Time {
+        Time::default()
     }
 }
 

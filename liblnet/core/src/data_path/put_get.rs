@@ -106,23 +106,37 @@ impl DataPath {
     }
 
     /// Sends a request, or parks it until its peer is discovered.
-    pub(crate) fn send_request(&self, mut request: SendRequest) {
-        let destination = loop {
-            let destination = match self.destination(&request) {
-                Ok(destination) => destination,
-                Err(why) => return self.refuse(request, why),
-            };
-            let Some(peer_ni) = &destination else { break None };
-            self.begin_measuring(&mut request, peer_ni);
-            let may_wait = request.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
-            if !may_wait || !self.discovery.must_wait(&self.topology, peer_ni, request.target.portal) {
-                break destination;
-            }
-            match self.park_request(request, peer_ni) {
-                Some(again) => request = again,
-                None => return,
+    #[inline(always)]
+    pub(crate) fn send_request(&self, request: SendRequest) {
+        if let Some(again) = self.send_or_park(request) {
+            self.send_again(again);
+        }
+    }
+
+    /// Sends a request of which [`DataPath::send_or_park`] has returned that it is to be sent again.
+    #[cold]
+    fn send_again(&self, mut request: SendRequest) {
+        while let Some(again) = self.send_or_park(request) {
+            request = again;
+        }
+    }
+
+    /// Sends a request, or parks it; returns it if its destination is to be looked up again.
+    fn send_or_park(&self, mut request: SendRequest) -> Option<SendRequest> {
+        let destination = match self.destination(&request) {
+            Ok(destination) => destination,
+            Err(why) => {
+                self.refuse(request, why);
+                return None;
             }
         };
+        if let Some(peer_ni) = &destination {
+            self.begin_measuring(&mut request, peer_ni);
+            let may_wait = request.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
+            if may_wait && self.discovery.must_wait(&self.topology, peer_ni, request.target.portal) {
+                return self.park_request(request, peer_ni);
+            }
+        }
         let reserved = request.target.portal == RESERVED_PORTAL;
         match self.take_path_of_request(&request, destination.as_ref(), reserved) {
             Ok(chosen) => {
@@ -138,6 +152,7 @@ impl DataPath {
                 }
             }
         }
+        None
     }
 
     /// Parks a request until its peer is discovered. Returns it if that has ended in the meantime, or the peer is being replaced: its
@@ -243,12 +258,12 @@ impl DataPath {
         message.next_hop = destination;
         message.deadline = request.deadline;
         message.begun = request.begun;
-        message.role = Role::Request(Request {
+        message.begin(Role::Request(Request {
             md: Arc::clone(&request.md),
             report: Some(SendReport { target: request.target.nid, threshold: request.threshold }),
             source: request.source,
             recovery: request.recovery,
-        });
+        }));
         message
     }
 

@@ -142,6 +142,7 @@ impl EventQueue {
 
     /// The oldest event not yet read. A queue without a ring never has one. [`Errno::NotFound`] when the queue has been
     /// freed, [`Errno::NetworkDown`] when its node has ended.
+    #[inline(always)]
     pub fn get(&self) -> Result<Option<Polled>, Errno> {
         let ring = &mut *lock(&self.ring);
         if let Some(errno) = ring.ended {

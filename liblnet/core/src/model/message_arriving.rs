@@ -127,7 +127,7 @@ impl Pooled<IncomingMessage> {
         (header.dest_nid, header.src_nid) = (request.src_nid, request.dest_nid);
         (header.dest_pid, header.src_pid) = (request.src_pid, pid);
         (header.payload_length, header.body) = (payload_length, body);
-        outgoing.role = Role::Response(Response { get: None, asker, stays_on_path: incoming.reply_here });
+        outgoing.begin(Role::Response(Response { get: None, asker, stays_on_path: incoming.reply_here }));
         // An ACK answers no GET, which is large.
         if let Some(operation) = incoming.operation.take()
             && let Role::Response(response) = &mut outgoing.role
@@ -154,7 +154,7 @@ impl Pooled<TransitMessage> {
         std::mem::swap(&mut transit.head, &mut outgoing.head);
         outgoing.next_hop = ProcessId { nid: transit.from, pid: outgoing.head.header.src_pid };
         outgoing.carry(transit.origin.take());
-        outgoing.role = Role::Forwarded(Forwarded { buffer, previous_hop: transit.previous_hop.take() });
+        outgoing.begin(Role::Forwarded(Forwarded { buffer, previous_hop: transit.previous_hop.take() }));
         Ok(self.become_other())
     }
 }

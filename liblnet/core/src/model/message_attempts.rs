@@ -48,6 +48,16 @@ pub(crate) struct HeldCredits {
     pub(crate) ni: Option<NiCredit>,
 }
 
+impl Attempts {
+    /// Makes these the attempts of a new message. Keeps the memory of the list.
+    pub(crate) fn clear(&mut self) {
+        let Self { resends, retries, failed, has_returned, tries_unresponsive } = self;
+        (*resends, *retries) = (0, 0);
+        failed.clear();
+        (*has_returned, *tries_unresponsive) = (false, false);
+    }
+}
+
 impl KnownOrigin {
     pub(crate) const fn name(self) -> Option<MessageOrigin> {
         match self {

@@ -241,7 +241,7 @@ impl Part for OutgoingMessage {
         *held = HeldCredits::default();
         *message_id = None;
         (*begun, *waiting_since) = (None, None);
-        *attempts = Attempts::default();
+        attempts.clear();
         *origin = KnownOrigin::None;
         *may_have_arrived = false;
         *first_failure = None;

@@ -6,6 +6,20 @@ use crate::memory::{EqHandle, Md};
 use lnet_wire::{NetId, Nid, Pid};
 use std::sync::Arc;
 
+impl OutgoingMessage {
+    /// Gives the message its role, in place of the one that refers to nothing.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, role: Role) {
+        match self.role {
+            // There is nothing to drop, which the compiler does not know.
+            Role::Response(Response { get: None, asker: None, .. }) => {
+                std::mem::forget(std::mem::replace(&mut self.role, role));
+            }
+            _ => self.role = role,
+        }
+    }
+}
+
 /// The role that refers to nothing, of a message that has ended.
 impl Default for Role {
     fn default() -> Self {

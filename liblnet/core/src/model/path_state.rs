@@ -18,6 +18,7 @@ impl UnresponsiveFrom {
         self.any.load(Ordering::Relaxed)
     }
 
+    #[inline(always)]
     pub(crate) fn has(&self, local: Nid) -> bool {
         self.any() && lock(&self.nids).iter().any(|(nid, _)| *nid == local)
     }

@@ -213,7 +213,7 @@ impl PeerCell {
     }
 
     /// The primary NID of the peer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn primary(&self) -> Nid {
         Nid::from_u64(self.primary.load(Ordering::Relaxed)).unwrap_or_else(|| self.peer.load().primary)
     }

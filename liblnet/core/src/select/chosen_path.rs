@@ -3,7 +3,7 @@
 use super::hop::Hop;
 use super::other_paths::is_avoided;
 use super::path_request::Paths;
-use crate::model::{ActiveRoute, Net, Nets, Ni, Partners, Peer, PeerNi, RouteState, TurnClock};
+use crate::model::{ActiveRoute, Nets, Ni, Partners, Peer, PeerNet, PeerNi, RouteState, TurnClock};
 use lnet_wire::Nid;
 use std::sync::Arc;
 
@@ -223,11 +223,15 @@ pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
 /// The latest use of the local NIs that are selected in turn with this one: all on the nets of the peer.
 #[inline]
 fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
-    let latest = |net: &Net| match net.id() == ni.nid().net() {
-        true => net.usage().latest_ni_use().of_others(ni.last_use()),
-        false => net.usage().latest_ni_use().get(),
+    let latest = |net: &PeerNet| match nets.net(net.id) {
+        None => 0,
+        Some(net) if net.id() == ni.nid().net() => net.usage().latest_ni_use().of_others(ni.last_use()),
+        Some(net) => net.usage().latest_ni_use().get(),
     };
-    peer.nets.iter().filter_map(|net| nets.net(net.id)).map(latest).max().unwrap_or(0)
+    match &peer.nets[..] {
+        [only] => latest(only),
+        several => several.iter().map(latest).max().unwrap_or(0),
+    }
 }
 
 /// Records the use of a local NI and a peer NI: among equals they come last next time.

@@ -17,6 +17,9 @@ pub(super) fn best_net<'a>(
     peer: &'a Peer,
     path_request: &PathRequest<'a>,
 ) -> Option<(&'a Net, &'a PeerNet)> {
+    if let [only] = &peer.nets[..] {
+        return Some((nets.net(only.id)?, only));
+    }
     let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
     let first = shared.next()?;
     match shared.next() {

@@ -72,9 +72,11 @@ pub(crate) fn take_path(
         return select_loopback(paths);
     };
     let peer = &**named.peer_now();
-    let chosen = select_path_to(paths, named, peer, path_request)?;
-    chosen.commit_to(peer);
-    Ok(chosen)
+    let chosen = select_path_to(paths, named, peer, path_request);
+    if let Ok(chosen) = &chosen {
+        chosen.commit_to(peer);
+    }
+    chosen
 }
 
 fn select_loopback(paths: Paths<'_>) -> Result<ChosenPath, Errno> {

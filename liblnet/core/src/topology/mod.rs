@@ -304,6 +304,7 @@ impl Topology {
     }
 
     /// Records the use of a path by a response: see [`select::answered`].
+    #[inline(always)]
     pub(crate) fn note_answered(&self, ni: &Ni, peer_ni: &PeerNi) {
         // Of a single pair of interfaces only the first use changes anything.
         let is_used = || ni.last_use().get() > 0 && peer_ni.last_use().get() > 0;

@@ -144,9 +144,11 @@ impl Topology {
         path_request: &PathRequest<'_>,
     ) -> Result<ChosenPath, Errno> {
         self.with_paths(|paths| {
-            let chosen = select::take_path(paths, destination, path_request)?;
-            self.note_turns(paths, &chosen);
-            Ok(chosen)
+            let chosen = select::take_path(paths, destination, path_request);
+            if let Ok(chosen) = &chosen {
+                self.note_turns(paths, chosen);
+            }
+            chosen
         })
     }
 
