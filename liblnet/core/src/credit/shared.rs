@@ -4,7 +4,7 @@ use super::open::OpenCredits;
 use super::{CreditPool, Credits, Sent};
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// The epoch of pools that have one only.
 const ONLY_EPOCH: u64 = 0;
@@ -15,6 +15,7 @@ const ONLY_EPOCH: u64 = 0;
 pub(crate) struct SharedPool<T> {
     pool: Mutex<CreditPool<T>>,
     open: OpenCredits,
+    size: AtomicI32,
     /// The bytes of all items that hold or await a credit.
     bytes: AtomicU64,
 }
@@ -22,8 +23,8 @@ pub(crate) struct SharedPool<T> {
 impl<T> SharedPool<T> {
     pub(crate) fn new(credits: u32) -> Self {
         let pool = CreditPool::new(credits);
-        let open = OpenCredits::new(pool.credits().0);
-        Self { pool: Mutex::new(pool), open, bytes: AtomicU64::new(0) }
+        let (open, size) = (OpenCredits::new(pool.credits().0), pool.size().0.into());
+        Self { pool: Mutex::new(pool), open, size, bytes: AtomicU64::new(0) }
     }
 
     /// [`CreditPool::take`] for an item of `bytes` bytes.
@@ -69,7 +70,7 @@ impl<T> SharedPool<T> {
 
     /// The number of credits when none is in use.
     pub(crate) fn size(&self) -> Credits {
-        lock(&self.pool).size()
+        Credits(self.size.load(Ordering::Relaxed))
     }
 
     /// [`CreditPool::withdraw`]; `bytes` is the size of each item as passed to [`SharedPool::take`].
@@ -105,6 +106,7 @@ impl<T> SharedPool<T> {
         }
         let result = change(&mut pool);
         let credits = pool.credits().0;
+        self.size.store(pool.size().0, Ordering::Relaxed);
         self.open.publish(credits, (credits >= 0).then_some(ONLY_EPOCH));
         result
     }

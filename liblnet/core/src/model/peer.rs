@@ -85,6 +85,11 @@ impl PeerNet {
         best
     }
 
+    /// Whether there are so many peer NIs that they are listed by their last use.
+    pub(crate) const fn has_many(&self) -> bool {
+        self.order.is_some()
+    }
+
     /// The least recently used of many peer NIs, if it is unsurpassed: no other is better by its criteria, given the most
     /// credits that any of them may have. `None` if all have to be compared.
     pub(crate) fn least_recently_used(

@@ -11,7 +11,7 @@ use lnet_wire::Nid;
 use std::sync::{Arc, Weak};
 
 /// The best common net of this node and a peer. A single one is not compared.
-#[inline]
+#[inline(always)]
 pub(super) fn best_net<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
@@ -162,12 +162,33 @@ fn best_of_several_peer_nis(
 }
 
 /// The peer NI with the highest rank; of equals the first. `None` if selection rules give one of them values that are not in
-/// the rank. Of many, the least recently used one is taken if no other can be better.
+/// the rank. The least recently used one is taken if no other can be better.
 pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
+    let least_recently_used = match peer_net.has_many() {
+        true => peer_net.least_recently_used(PeerNiCandidate::is_unsurpassed),
+        false => least_recently_used_peer_ni(peer_net),
+    };
     let all = || peer_net.criteria.iter().map(|criteria| &**criteria).zip(&peer_net.nis);
-    peer_net
-        .least_recently_used(PeerNiCandidate::is_unsurpassed)
-        .or_else(|| PeerNiCandidate::best_by_rank(all()))
+    least_recently_used.or_else(|| PeerNiCandidate::best_by_rank(all()))
+}
+
+/// The least recently used of a few peer NIs, under the same conditions as [`least_recently_used_ni`].
+fn least_recently_used_peer_ni(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
+    let first = peer_net.criteria.first()?;
+    let (mut chosen, mut position) = (first, 0);
+    let mut most_credits = 0;
+    // The first one, too: rules may give it values that are not in its rank.
+    for (its, at) in peer_net.criteria.iter().zip(0..) {
+        if PeerNiCandidate::do_rules_distinguish(its, first) {
+            return None;
+        }
+        most_credits = most_credits.max(its.tx().size().0);
+        if its.last_use().get() < chosen.last_use().get() {
+            (chosen, position) = (its, at);
+        }
+    }
+    let is_best = PeerNiCandidate::is_unsurpassed(chosen, most_credits);
+    peer_net.nis.get(position).filter(|_| is_best)
 }
 
 /// Whether selection rules give the peer NIs of a peer on a net different values.
