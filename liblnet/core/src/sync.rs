@@ -12,11 +12,13 @@ pub(crate) use loom::thread;
 
 /// Locks `mutex` even if a thread panicked while holding it: the data behind it is kept consistent by code
 /// that does not call out while the lock is held.
+#[inline(always)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Locks `values` for reading, as [`lock`] does.
+#[inline(always)]
 pub(crate) fn read<T>(values: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     values.read().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

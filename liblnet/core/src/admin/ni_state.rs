@@ -114,7 +114,7 @@ impl Admin<'_> {
     /// Makes the driver return the messages in flight on this path, if they can take another one, or can be returned to the
     /// node that they came from.
     fn abort_tx(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
-        if (self.may_abandon(ni, peer_ni) || self.topology.router().forwards())
+        if (self.may_abandon(ni, peer_ni) || self.topology.forwards())
             && let Some(lnd) = ni.lnd()
         {
             lnd.abort_tx(Some(peer_ni.nid()), cause);

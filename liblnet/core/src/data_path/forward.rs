@@ -40,7 +40,7 @@ impl DataPath {
         message: Pooled<TransitMessage>,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
-        if !self.topology.router().forwards() {
+        if !self.topology.forwards() {
             return self.discard_transit(message, NO_ROUTER);
         }
         let Some(onward) = self.topology.onward(message.header.dest_nid.net()) else {

@@ -24,7 +24,7 @@ impl DataPath {
         self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid(), false))
             || self.topology.has_substitute_gateways(peer_ni)
             // Forwarded messages can be returned to their previous hop.
-            || self.topology.router().forwards()
+            || self.topology.forwards()
     }
 
     /// Records that a path is late. If another path to the peer is known to work, moves the messages that wait for a credit to

@@ -94,7 +94,10 @@ impl Upcalls for DataPath {
                 return self
                     .discard(message, "it came by a gateway that no route to the net of its source names");
             }
-            self.note_initiator(header);
+            message.behind_gateway = self.topology.peer_ni(header.src_nid);
+            if let Some(source) = &message.behind_gateway {
+                self.note_initiator(header, source);
+            }
         }
         if self.exceeds_response_limit(&message) {
             self.env.log(
@@ -220,11 +223,10 @@ impl DataPath {
     pub(crate) fn finish_received(&self, message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
         self.note_received(&message, result);
         if let (Ok(()), Some(peer_ni)) = (result, &message.peer_ni)
-            && let source = message.header.src_nid
-            && source.net() != peer_ni.nid().net()
-            && let Some(its) = self.topology.peer_ni(source)
+            && let Some(source) = &message.behind_gateway
+            && source.nid().net() != peer_ni.nid().net()
         {
-            self.health.heard_behind_gateway(&self.env, &its);
+            self.health.heard_behind_gateway(&self.env, source);
         }
         match message.header.body {
             Body::Put { ack, match_bits, .. } => self.put_received(message, match_bits, ack, result),
@@ -250,7 +252,6 @@ impl DataPath {
     }
 
     /// Finds the memory for the payload of a message that is for this node and not delayed.
-    #[inline(always)]
     pub(crate) fn deliver(
         &self,
         message: Pooled<IncomingMessage>,
@@ -327,9 +328,7 @@ impl DataPath {
     /// Whether a message from the net `source` is to be dropped because it came by a node on another net, through which this node has
     /// no route to `source` (`drop_asym_route`, 3.7).
     fn came_asymmetrically(&self, source: NetId, from: Nid) -> bool {
-        !from.is_loopback()
-            && self.env.settings().drop_asym_route
-            && !self.topology.has_route_over(source, from)
+        !from.is_loopback() && self.env.drop_asym_route() && !self.topology.has_route_over(source, from)
     }
 
     pub(crate) fn discard(&self, message: Pooled<IncomingMessage>, why: impl Into<DropReason>) -> RxAction {
@@ -374,14 +373,13 @@ impl DataPath {
             || message.take().map(|message| Delayed { request, message, deferred: make_deferred() });
         let incoming = portal.find(&request, may_wait, &mut delay);
         let Some(message) = message else { return RxAction::Defer };
-        let arrival = match incoming {
-            Incoming::Matched(found) => self.arrival(message, found, request.initiator.nid),
-            Incoming::Dropped(why) => Arrival::Dropped(why, message),
-            Incoming::Held => return RxAction::Defer,
-        };
-        match arrival {
-            Arrival::Wanted(message) => RxAction::Deliver(message.into()),
-            Arrival::Dropped(why, message) => self.discard(message, why),
+        match incoming {
+            Incoming::Matched(found) => match self.arrival(message, found, request.initiator.nid) {
+                Arrival::Wanted(message) => RxAction::Deliver(message.into()),
+                Arrival::Dropped(why, message) => self.discard(message, why),
+            },
+            Incoming::Dropped(why) => self.discard(message, why),
+            Incoming::Held => RxAction::Defer,
         }
     }
 
@@ -409,7 +407,10 @@ impl DataPath {
         let source = message.header.src_nid;
         match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == source => peer_ni.primary(),
-            _ => self.topology.peers().primary(source),
+            _ => match &message.behind_gateway {
+                Some(peer_ni) => peer_ni.primary(),
+                None => self.topology.peers().primary(source),
+            },
         }
     }
 

@@ -18,15 +18,13 @@ impl DataPath {
     }
 
     /// Records the incarnation of the source of a request that came through a gateway, as no connection shows it.
-    pub(crate) fn note_initiator(&self, header: &Header) {
+    pub(crate) fn note_initiator(&self, header: &Header, source: &Arc<PeerNi>) {
         let (Body::Put { ack: Some(response_to), .. } | Body::Get { reply: response_to, .. }) = header.body
         else {
             return;
         };
-        if let Some(peer_ni) = self.topology.peer_ni(header.src_nid)
-            && peer_ni.incarnation().note(Evidence::Request, response_to.interface_cookie)
-        {
-            self.peer_has_restarted(&peer_ni);
+        if source.incarnation().note(Evidence::Request, response_to.interface_cookie) {
+            self.peer_has_restarted(source);
         }
     }
 

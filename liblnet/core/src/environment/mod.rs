@@ -32,6 +32,7 @@ pub(crate) struct Environment {
     compare_queued_bytes: AtomicBool,
     router_sensitivity: AtomicU32,
     avoid_asym_router_failure: AtomicBool,
+    drop_asym_route: AtomicBool,
     ending: AtomicBool,
     log: RateLimitedLog,
 }
@@ -39,7 +40,7 @@ pub(crate) struct Environment {
 impl Environment {
     pub(crate) fn new(config: CoreConfig, log: RateLimitedLog) -> Self {
         let Settings { transaction_timeout, response_tracking, compare_queued_bytes, .. } = config.settings;
-        let Settings { router_sensitivity, avoid_asym_router_failure, .. } = config.settings;
+        let Settings { router_sensitivity, avoid_asym_router_failure, drop_asym_route, .. } = config.settings;
         Self {
             settings: ArcSwap::from_pointee(config.first_settings()),
             transaction_timeout: transaction_timeout.into(),
@@ -47,6 +48,7 @@ impl Environment {
             compare_queued_bytes: compare_queued_bytes.into(),
             router_sensitivity: router_sensitivity.into(),
             avoid_asym_router_failure: avoid_asym_router_failure.into(),
+            drop_asym_route: drop_asym_route.into(),
             config,
             ending: AtomicBool::new(false),
             log,
@@ -84,6 +86,7 @@ impl Environment {
         self.compare_queued_bytes.store(settings.compare_queued_bytes, Ordering::Relaxed);
         self.router_sensitivity.store(settings.router_sensitivity, Ordering::Relaxed);
         self.avoid_asym_router_failure.store(settings.avoid_asym_router_failure, Ordering::Relaxed);
+        self.drop_asym_route.store(settings.drop_asym_route, Ordering::Relaxed);
         self.settings.store(Arc::new(settings));
     }
 
@@ -115,6 +118,11 @@ impl Environment {
     /// See [`Settings::avoid_asym_router_failure`].
     pub(crate) fn avoid_asym_router_failure(&self) -> bool {
         self.avoid_asym_router_failure.load(Ordering::Relaxed)
+    }
+
+    /// See [`Settings::drop_asym_route`].
+    pub(crate) fn drop_asym_route(&self) -> bool {
+        self.drop_asym_route.load(Ordering::Relaxed)
     }
 
     /// Whether the node's shutdown has begun.

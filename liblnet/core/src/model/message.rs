@@ -143,6 +143,9 @@ pub struct IncomingMessage {
     pub(crate) origin: Option<MessageOrigin>,
     /// Whether the response leaves by the path that the message came by, and no other.
     pub(crate) reply_here: bool,
+    /// The peer NI of the source behind a gateway, if it was known when the message arrived; `None` for a message from a node on the
+    /// same net.
+    pub(crate) behind_gateway: Option<Arc<PeerNi>>,
     /// The operation that the message belongs to, once its memory has been found.
     pub(crate) operation: Option<Operation>,
     /// The time of the call of the request that the message responds to, if that was measured.

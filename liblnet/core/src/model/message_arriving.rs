@@ -119,6 +119,7 @@ impl Pooled<IncomingMessage> {
         (outgoing.head.ni, outgoing.head.peer_ni) = (ni.take(), peer_ni.take());
         outgoing.head.counted = *counted;
         incoming.origin = None;
+        incoming.behind_gateway = None;
         let payload_length = incoming.operation.as_ref().map_or(0, |operation| operation.length);
         // Programs on one node use its other NIDs over the loopback, too.
         let next_hop = if incoming.from.is_loopback() { request.src_nid } else { incoming.from };
@@ -194,6 +195,7 @@ impl Default for IncomingMessage {
             from: Nid::LOOPBACK,
             origin: None,
             reply_here: false,
+            behind_gateway: None,
             operation: None,
             request_begun: None,
         }
@@ -228,10 +230,11 @@ impl Part for IncomingMessage {
 
     #[inline]
     fn clear(&mut self) {
-        let Self { head, from: _, origin, reply_here, operation, request_begun } = self;
+        let Self { head, from: _, origin, reply_here, behind_gateway, operation, request_begun } = self;
         head.clear();
         *origin = None;
         *reply_here = false;
+        *behind_gateway = None;
         *operation = None;
         *request_begun = None;
     }

@@ -71,7 +71,7 @@ impl Monitor<'_> {
 
     /// Returns messages that have waited long for a buffer to another router; returns the time of the next call.
     pub(crate) fn poll_waiting(&self, now: Time) -> Option<Time> {
-        if !self.topology.router().forwards() || !self.topology.has_routes() {
+        if !self.topology.forwards() || !self.topology.has_routes() {
             return None;
         }
         let due = lock(&self.state.next_overdue).filter(|next| now < *next);

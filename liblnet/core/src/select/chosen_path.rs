@@ -130,7 +130,7 @@ impl ChosenPath {
     /// multi-rail is bound to the local NI (PS-30).
     pub(crate) fn commit(&self) {
         if let Some(peer_ni) = &self.peer_ni {
-            self.commit_by(peer_ni, &peer_ni.peer_now());
+            self.commit_by(peer_ni, None);
         }
     }
 
@@ -138,19 +138,20 @@ impl ChosenPath {
     #[inline]
     pub(super) fn commit_to(&self, peer: &Peer) {
         match &self.peer_ni {
-            Some(peer_ni) if self.routed.is_none() => self.commit_by(peer_ni, peer),
+            Some(peer_ni) if self.routed.is_none() => self.commit_by(peer_ni, Some(peer)),
             _ => self.commit(),
         }
     }
 
-    /// Commits a path whose next hop is `peer_ni`, of `peer`.
+    /// Commits a path whose next hop is `peer_ni`, of `peer` if that is known.
     #[inline(always)]
-    fn commit_by(&self, peer_ni: &PeerNi, peer: &Peer) {
-        note_use(&self.ni, self.latest_use_of_others, peer, peer_ni);
+    fn commit_by(&self, peer_ni: &PeerNi, peer: Option<&Peer>) {
+        self.ni.note_use(self.latest_use_of_others);
+        note_use_of_peer_ni(peer_ni, peer);
         if let Some(Routed { route, destination, .. }) = &self.routed {
             route.note_use();
             destination.note_sent();
-            note_use_of_peer_ni(&destination.peer_now(), destination);
+            note_use_of_peer_ni(destination, None);
         }
         if let Some(destination) = self.destination_ni().filter(|_| self.sticks) {
             destination.set_sticky(Some(self.ni.nid()));
@@ -217,11 +218,12 @@ fn share_several(nets: &Nets, peer: &Peer) -> bool {
 /// Records the use of a path by a response: among equals the last used comes last, whatever used it (PS-31).
 pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
     let peer = &**peer_ni.peer_now();
-    note_use(ni, latest_use_of_others(nets, peer, ni), peer, peer_ni);
+    ni.note_use(latest_use_of_others(nets, peer, ni));
+    note_use_of_peer_ni(peer_ni, Some(peer));
 }
 
 /// The latest use of the local NIs that are selected in turn with this one: all on the nets of the peer.
-#[inline]
+#[inline(always)]
 fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
     let latest = |net: &PeerNet| match nets.net(net.id) {
         None => 0,
@@ -234,17 +236,20 @@ fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
     }
 }
 
-/// Records the use of a local NI and a peer NI: among equals they come last next time.
+/// Records the use of a peer NI, of `peer` if that is known: among equals it comes last next time.
 #[inline(always)]
-fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
-    ni.note_use(others);
-    note_use_of_peer_ni(peer, peer_ni);
-}
-
-fn note_use_of_peer_ni(peer: &Peer, peer_ni: &PeerNi) {
+fn note_use_of_peer_ni(peer_ni: &PeerNi, peer: Option<&Peer>) {
     // A peer NI that is the only one of its peer is not compared: no message writes to memory that other threads read.
-    let is_compared = peer.nids.len() > 1 || peer_ni.last_use().get() == 0;
-    if let Some(net) = peer.net(peer_ni.nid().net()).filter(|_| is_compared) {
-        net.note_use(peer_ni.criteria(), &peer.latest_use);
+    if peer_ni.is_alone() && peer_ni.last_use().get() > 0 {
+        return;
+    }
+    let note = |peer: &Peer| {
+        if let Some(net) = peer.net(peer_ni.nid().net()) {
+            net.note_use(peer_ni.criteria(), &peer.latest_use);
+        }
+    };
+    match peer {
+        Some(peer) => note(peer),
+        None => note(&peer_ni.peer_now()),
     }
 }

@@ -100,17 +100,17 @@ fn select_path_to(
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
                 Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither).sticking(sticks))
             }
-            false => over_gateway(paths, named, Some(ni), *path_request),
+            false => over_gateway(paths, named, peer, Some(ni), *path_request),
         };
     }
     if is_named_only(peer, path_request) {
-        return select_path_to_named(paths, named, *path_request);
+        return select_path_to_named(paths, named, peer, *path_request);
     }
     let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
-        return over_gateway(paths, named, None, *path_request);
+        return over_gateway(paths, named, peer, None, *path_request);
     };
     if !paths.routes.is_empty()
-        && let Some(routed) = better_route(paths, named, (net, peer_net), *path_request)
+        && let Some(routed) = better_route(paths, named, peer, (net, peer_net), *path_request)
     {
         return Ok(routed);
     }
@@ -132,17 +132,17 @@ fn is_named_only(peer: &Peer, path_request: &PathRequest<'_>) -> bool {
 fn select_path_to_named(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
+    peer: &Peer,
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
     let nets = paths.nets;
-    let peer = &**named.peer_now();
     // A forwarded message does not show by which interface the peer knows this node; a multi-rail peer knows all of them.
     let reserved = path_request.reserved || path_request.forwarded || peer.is_multi_rail();
     let Some(net) = nets.net(named.nid().net()) else {
         let bound = if reserved { None } else { bound_ni(paths, named) };
-        return match bound.map(|ni| over_gateway(paths, named, Some(ni), path_request)) {
+        return match bound.map(|ni| over_gateway(paths, named, peer, Some(ni), path_request)) {
             Some(Ok(chosen)) if !chosen.is_last_resort() => Ok(chosen),
-            _ => over_gateway(paths, named, None, path_request),
+            _ => over_gateway(paths, named, peer, None, path_request),
         };
     };
     if !reserved && named.criteria().prefers_local_nis() {

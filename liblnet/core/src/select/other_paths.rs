@@ -7,6 +7,7 @@ use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
 /// Whether this path is used only if there is no other.
+#[inline(always)]
 pub(crate) fn is_avoided(ni: &Ni, peer_ni: &PeerNi) -> bool {
     ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.unresponsive().has(ni.nid())
 }

@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub(super) fn better_route(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
+    peer: &Peer,
     direct: (&Net, &PeerNet),
     path_request: PathRequest<'_>,
 ) -> Option<ChosenPath> {
     let nets = paths.nets;
-    let peer = &**named.peer_now();
     let is_routed = |net: &PeerNet| nets.net(net.id).is_none() && paths.routes.lead_to(net.id);
     if path_request.direct_only || !peer.nets.iter().any(is_routed) {
         return None;
@@ -45,10 +45,10 @@ pub(super) fn better_route(
 pub(super) fn over_gateway(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
+    peer: &Peer,
     source: Option<&Arc<Ni>>,
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
-    let peer = &**named.peer_now();
     if is_any_nid_meant(peer, source, path_request) {
         let routed = best(routed_nets(paths, peer, named, path_request));
         let (_, (peer_net, hop)) = routed.ok_or(Errno::HostUnreachable)?;

@@ -39,6 +39,8 @@ pub(crate) struct Topology {
     peers: PeerTable,
     former_routes: Mutex<FormerRoutes>,
     router: ArcSwap<Router>,
+    /// A copy of [`Router::forwards`], which every message for another node needs.
+    forwards: AtomicBool,
     basis: AppliedRules<RuleSet>,
     /// Whether any rule counts messages.
     counts_messages: AtomicBool,
@@ -68,6 +70,7 @@ impl Topology {
             peers: PeerTable::new(),
             former_routes: Mutex::default(),
             router: ArcSwap::default(),
+            forwards: AtomicBool::new(Router::default().forwards()),
             basis: AppliedRules::new(RuleSet::default()),
             counts_messages: AtomicBool::new(false),
             turn_clock: TurnClock::default(),
@@ -117,10 +120,10 @@ impl Topology {
 
     /// The kind of next hop of messages to `net`; `None` if this node is neither on it nor has a route to it.
     pub(crate) fn onward(&self, net: NetId) -> Option<Onward> {
-        match self.is_on_net(net) {
-            true => Some(Onward::ToDestination),
-            false => self.has_route_to(net).then_some(Onward::ToRouter),
-        }
+        self.with_paths(|paths| match paths.nets.net(net) {
+            Some(_) => Some(Onward::ToDestination),
+            None => paths.routes.lead_to(net).then_some(Onward::ToRouter),
+        })
     }
 
     /// The distance of a NID (`LNetDist`): to a net that this node is not on, by the route with the fewest hops.
@@ -418,6 +421,13 @@ impl Topology {
 
     /// Changes the forwarding configuration.
     pub(crate) fn change_router(&self, _: &ConfigGuard<'_>, change: impl FnOnce(Router) -> Router) {
-        self.router.store(Arc::new(change(self.router())));
+        let router = change(self.router());
+        self.router.store(Arc::new(router));
+        self.forwards.store(router.forwards(), Ordering::Release);
+    }
+
+    /// Whether the node forwards messages that arrive.
+    pub(crate) fn forwards(&self) -> bool {
+        self.forwards.load(Ordering::Acquire)
     }
 }
