@@ -269,8 +269,9 @@ fn place(nid: Nid) -> usize {
 impl Interface {
     fn receive(&self, from: Nid, header: &Header) {
         let make_deferred = || Arc::new(NeverDeferred) as Arc<dyn DeferredRx>;
+        let provenance = const { &Provenance { carried: None, hop: None, reply_here: false } };
         if let RxAction::Deliver(message) =
-            self.upcalls.receive(&self.ni, from, header, &Provenance::default(), &make_deferred)
+            self.upcalls.receive(&self.ni, from, header, provenance, &make_deferred)
         {
             self.upcalls.received(message, Ok(()));
         }

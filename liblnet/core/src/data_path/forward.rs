@@ -16,6 +16,7 @@ const NO_ROUTER: &str = "destination is another node, and this one is no router"
 
 impl DataPath {
     /// A message that has arrived for another node.
+    #[inline(always)]
     pub(crate) fn transit(
         &self,
         ni: &Arc<Ni>,

@@ -86,16 +86,17 @@ impl DataPath {
     /// each peer may always have, that of the node.
     #[inline(always)]
     pub(crate) fn exceeds_response_limit(&self, message: &MessageHead) -> bool {
+        let Some(asker) = &message.peer_ni else { return false };
+        let (pending, most) = (asker.pending_responses(), self.env.config().max_pending_responses_per_peer);
+        if pending < most.min(MIN_PENDING_RESPONSES_PER_PEER) {
+            return false;
+        }
         let wants_response = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
-        wants_response
-            && message.peer_ni.as_ref().is_some_and(|asker| {
-                let pending = asker.pending_responses();
-                pending >= self.env.config().max_pending_responses_per_peer
-                    || pending >= MIN_PENDING_RESPONSES_PER_PEER
-                        && self
-                            .message_counters
-                            .exceeds_response_limit(message.counted, self.env.config().max_pending_responses)
-            })
+        let exceeds_most_of_all = || {
+            let most = self.env.config().max_pending_responses;
+            self.message_counters.exceeds_response_limit(message.counted, most)
+        };
+        wants_response && (pending >= most || exceeds_most_of_all())
     }
 
     fn spare_of<'a>(&'a self, peer_ni: Option<&'a Arc<PeerNi>>) -> &'a MessagePool {

@@ -238,7 +238,10 @@ impl DataPath {
     /// Counts a message whose payload has been received, or has finally failed, and records that its path works.
     #[inline(always)]
     pub(crate) fn note_received(&self, message: &MessageHead, result: Result<(), Errno>) {
-        self.count(message, if result.is_ok() { MessageOutcome::Received } else { MessageOutcome::Dropped });
+        match result {
+            Ok(()) => self.count(message, MessageOutcome::Received),
+            Err(_) => self.count(message, MessageOutcome::Dropped),
+        }
         match (result, &message.ni, &message.peer_ni) {
             (Err(_), ..) => self.message_counters.error(),
             (Ok(()), Some(ni), Some(peer_ni)) => {

@@ -334,10 +334,12 @@ impl DataPath {
         }
         // Only the response shows that the message arrived.
         let result = if answered { Ok(()) } else { result };
-        let outcome = if result.is_ok() { MessageOutcome::Sent } else { MessageOutcome::Dropped };
-        self.count(&message, outcome);
-        if result.is_ok() {
-            self.count_sent(&mut message);
+        match result {
+            Ok(()) => {
+                self.count(&message, MessageOutcome::Sent);
+                self.count_sent(&mut message);
+            }
+            Err(_) => self.count(&message, MessageOutcome::Dropped),
         }
         self.report_sent(&mut message, result);
         self.release_credits_of(&mut message, steps);

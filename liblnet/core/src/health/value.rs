@@ -79,6 +79,7 @@ impl Health {
 
     /// Raises the health of an interface on which a message has been sent, or has arrived from this node itself. That proves
     /// nothing about a rail that is known to be broken.
+    #[inline(always)]
     pub(crate) fn ni_sends(&self, env: &Environment, topology: &Topology, ni: &Ni) {
         if ni.health() < MAX_HEALTH && !self.is_cut_off_from_some(topology, ni) {
             self.raise_ni(env, ni);

@@ -352,6 +352,7 @@ impl Md {
     }
 
     /// Sets the deadline and the NID of the awaited responses (HE-40).
+    #[inline(always)]
     pub(crate) fn track(&self, tracker: ResponseTracker) {
         let state = &mut *lock(&self.state);
         if state.acks_due > 0 || state.replies_due > 0 {

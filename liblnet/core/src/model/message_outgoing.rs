@@ -223,7 +223,7 @@ impl Part for OutgoingMessage {
     fn clear(&mut self) {
         let Self {
             head,
-            role,
+            role: _,
             next_hop: _,
             held,
             message_id,
@@ -237,7 +237,6 @@ impl Part for OutgoingMessage {
             gateway,
         } = self;
         head.clear();
-        *role = Role::default();
         *held = HeldCredits::default();
         *message_id = None;
         (*begun, *waiting_since) = (None, None);
@@ -246,5 +245,6 @@ impl Part for OutgoingMessage {
         *may_have_arrived = false;
         *first_failure = None;
         *gateway = None;
+        self.begin(Role::default());
     }
 }

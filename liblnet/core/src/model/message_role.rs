@@ -7,7 +7,7 @@ use lnet_wire::{NetId, Nid, Pid};
 use std::sync::Arc;
 
 impl OutgoingMessage {
-    /// Gives the message its role, in place of the one that refers to nothing.
+    /// Sets the role of the message.
     #[inline(always)]
     pub(crate) fn begin(&mut self, role: Role) {
         match self.role {

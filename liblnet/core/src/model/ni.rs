@@ -332,6 +332,11 @@ impl Ni {
         let _ = self.net_usage.set(Arc::clone(usage));
     }
 
+    /// The most recent use of the other interfaces on its net.
+    pub(crate) fn latest_use_of_others(&self) -> u64 {
+        self.net_usage.get().map_or(0, |usage| usage.latest_ni_use().of_others(&self.last_use))
+    }
+
     /// Records that the interface is used now; `others` is the most recent use of those that are selected in turn with it.
     pub(crate) fn note_use(&self, others: u64) {
         if let Some(usage) = self.net_usage.get() {
@@ -358,8 +363,12 @@ impl Ni {
     }
 
     /// The send credits for messages whose next hop is `nid` (PS-40).
-    pub(crate) fn tx(&self, nid: Nid) -> &SharedNiPool<Pooled<OutgoingMessage>> {
-        &self.tx[self.place_of(nid)]
+    #[inline]
+    pub(crate) fn tx(&self, nid: &Nid) -> &SharedNiPool<Pooled<OutgoingMessage>> {
+        match &self.tx[..] {
+            [only] => only,
+            pools => &pools[self.place_of(*nid)],
+        }
     }
 
     /// The index of the partition among those that the interface is bound to.

@@ -222,13 +222,23 @@ pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
     note_use_of_peer_ni(peer_ni, Some(peer));
 }
 
+/// Does what [`answered`] does if all NIDs of the peer are on the net of `ni`, for which the nets of this node are not needed.
+pub(crate) fn answered_on_only_net(ni: &Ni, peer_ni: &PeerNi) -> bool {
+    let peer = &**peer_ni.peer_now();
+    let is_only = matches!(&peer.nets[..], [only] if only.id == ni.nid().net());
+    if is_only {
+        ni.note_use(ni.latest_use_of_others());
+        note_use_of_peer_ni(peer_ni, Some(peer));
+    }
+    is_only
+}
+
 /// The latest use of the local NIs that are selected in turn with this one: all on the nets of the peer.
 #[inline(always)]
 fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
-    let latest = |net: &PeerNet| match nets.net(net.id) {
-        None => 0,
-        Some(net) if net.id() == ni.nid().net() => net.usage().latest_ni_use().of_others(ni.last_use()),
-        Some(net) => net.usage().latest_ni_use().get(),
+    let latest = |net: &PeerNet| match net.id == ni.nid().net() {
+        true => ni.latest_use_of_others(),
+        false => nets.net(net.id).map_or(0, |net| net.usage().latest_ni_use().get()),
     };
     match &peer.nets[..] {
         [only] => latest(only),

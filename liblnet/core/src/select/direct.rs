@@ -51,7 +51,7 @@ pub(super) fn best_local_ni<'a>(
 ) -> Option<&'a Arc<Ni>> {
     match net.nis() {
         [only] => Some(only),
-        _ => best_of_several_nis(net, peer_nis, preferring, *path_request),
+        _ => best_of_several_nis(net, peer_nis, preferring, path_request),
     }
 }
 
@@ -59,14 +59,14 @@ fn best_of_several_nis<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
     preferring: Preferring<'_>,
-    path_request: PathRequest<'_>,
+    path_request: &PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
     let by_rank = || LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni)));
-    if LocalNiCandidate::does_rank_decide(net, !preferring.is_empty(), path_request) {
+    if LocalNiCandidate::does_rank_decide(net, !preferring.is_empty(), *path_request) {
         return least_recently_used_ni(net).or_else(by_rank);
     }
     let preferences = preferring.local_nis(net.nis());
-    best(local_nis(net, peer_nis, &preferences, path_request)).map(|(_, ni)| ni)
+    best(local_nis(net, peer_nis, &preferences, *path_request)).map(|(_, ni)| ni)
 }
 
 /// The least recently used NI on a net, if no other can be better by its rank: rules distinguish none, and this one has all its
@@ -139,7 +139,7 @@ pub(super) fn best_peer_ni(
     // A single one is not compared.
     match &peer_net.nis[..] {
         [only] => only.upgrade(),
-        _ => best_of_several_peer_nis(peer_net, ni, gateway, *path_request),
+        _ => best_of_several_peer_nis(peer_net, ni, gateway, path_request),
     }
 }
 
@@ -147,18 +147,18 @@ fn best_of_several_peer_nis(
     peer_net: &PeerNet,
     ni: &Ni,
     gateway: Option<Nid>,
-    path_request: PathRequest<'_>,
+    path_request: &PathRequest<'_>,
 ) -> Option<Arc<PeerNi>> {
-    let by_rank = match PeerNiCandidate::does_rank_decide(path_request) {
+    let by_rank = match PeerNiCandidate::does_rank_decide(*path_request) {
         true => best_by_rank(peer_net),
         false => None,
     };
     let chosen = match by_rank {
         Some(chosen) => chosen,
-        None => best(peer_nis(peer_net, ni, gateway, path_request))?.1,
+        None => best(peer_nis(peer_net, ni, gateway, *path_request))?.1,
     };
     // A peer NI that is just being removed is not selected.
-    chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, gateway, path_request)).map(|(_, its)| its))
+    chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, gateway, *path_request)).map(|(_, its)| its))
 }
 
 /// The peer NI with the highest rank; of equals the first. `None` if selection rules give one of them values that are not in

@@ -19,7 +19,7 @@ mod routed;
 
 use chosen_path::Choice;
 pub use chosen_path::ChosenPath;
-pub(crate) use chosen_path::answered;
+pub(crate) use chosen_path::{answered, answered_on_only_net};
 pub use compare::Reason;
 pub use criteria::Criterion;
 pub(crate) use direct::do_rules_distinguish;
@@ -100,14 +100,14 @@ fn select_path_to(
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
                 Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither).sticking(sticks))
             }
-            false => over_gateway(paths, named, peer, Some(ni), *path_request),
+            false => over_gateway(paths, named, peer, Some(ni), path_request),
         };
     }
     if is_named_only(peer, path_request) {
-        return select_path_to_named(paths, named, peer, *path_request);
+        return select_path_to_named(paths, named, peer, path_request);
     }
     let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
-        return over_gateway(paths, named, peer, None, *path_request);
+        return over_gateway(paths, named, peer, None, path_request);
     };
     if !paths.routes.is_empty()
         && let Some(routed) = better_route(paths, named, peer, (net, peer_net), *path_request)
@@ -133,7 +133,7 @@ fn select_path_to_named(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
     peer: &Peer,
-    path_request: PathRequest<'_>,
+    path_request: &PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
     let nets = paths.nets;
     // A forwarded message does not show by which interface the peer knows this node; a multi-rail peer knows all of them.
@@ -146,7 +146,7 @@ fn select_path_to_named(
         };
     };
     if !reserved && named.criteria().prefers_local_nis() {
-        let ni = partner_of(net, named, path_request).ok_or(Errno::HostUnreachable)?;
+        let ni = partner_of(net, named, *path_request).ok_or(Errno::HostUnreachable)?;
         return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
     }
     let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
@@ -156,7 +156,7 @@ fn select_path_to_named(
         return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
     }
     let its = [Arc::downgrade(named)];
-    let ni = best_local_ni(net, &its, Preferring::one(named), &path_request).ok_or(Errno::HostUnreachable)?;
+    let ni = best_local_ni(net, &its, Preferring::one(named), path_request).ok_or(Errno::HostUnreachable)?;
     Ok(ChosenPath::direct(nets, peer, ni, named, Choice::LocalEnd).sticking(!reserved))
 }
 

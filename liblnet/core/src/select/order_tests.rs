@@ -95,7 +95,7 @@ proptest! {
             ni.set_number(number as u32);
             ni.set_health(health);
             ni.set_fatal(FatalReporter::Host, fatal);
-            take_credits(messages, |message| drop(ni.tx(named.nid()).take(message)));
+            take_credits(messages, |message| drop(ni.tx(&named.nid()).take(message)));
             if has_rules {
                 ni.set_priority(priority);
                 partners.extend(partner.map(|priority| Partner::new(ni.nid(), priority, turn.and_then(NonZeroU32::new))));
@@ -246,7 +246,7 @@ proptest! {
             ni.set_priority(*priority);
             for _ in 0..*messages {
                 let message = MessagePool::default().take(header());
-                let _ = ni.tx(peer_nis[0].nid()).take(message);
+                let _ = ni.tx(&peer_nis[0].nid()).take(message);
             }
         }
         for position in uses {

@@ -47,15 +47,15 @@ pub(super) fn over_gateway(
     named: &Arc<PeerNi>,
     peer: &Peer,
     source: Option<&Arc<Ni>>,
-    path_request: PathRequest<'_>,
+    path_request: &PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
-    if is_any_nid_meant(peer, source, path_request) {
-        let routed = best(routed_nets(paths, peer, named, path_request));
+    if is_any_nid_meant(peer, source, *path_request) {
+        let routed = best(routed_nets(paths, peer, named, *path_request));
         let (_, (peer_net, hop)) = routed.ok_or(Errno::HostUnreachable)?;
-        return to_best_of(paths, peer_net, hop, path_request).ok_or(Errno::HostUnreachable);
+        return to_best_of(paths, peer_net, hop, *path_request).ok_or(Errno::HostUnreachable);
     }
     let preferring = Preferring::one(named);
-    let hops = hops(paths, named.nid().net(), peer, preferring, source, path_request);
+    let hops = hops(paths, named.nid().net(), peer, preferring, source, *path_request);
     let (_, hop) = best(hops).ok_or(Errno::HostUnreachable)?;
     let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
     let sticks = may_stick && named.sticky().is_none() && !named.criteria().prefers_local_nis();

@@ -36,14 +36,14 @@ impl Sending {
     /// moment. Returns whether the message has both.
     #[inline]
     pub(crate) fn try_admit(&self, message: &mut OutgoingMessage) -> bool {
-        let (bytes, next_hop) = (message.wire_len(), message.next_hop.nid);
-        let OutgoingMessage { head, held, .. } = message;
+        let bytes = message.wire_len();
+        let OutgoingMessage { head, held, next_hop, .. } = message;
         let (Some(ni), Some(peer_ni)) = (&head.ni, &head.peer_ni) else { return false };
         if !held.peer {
             held.peer = peer_ni.tx().try_take(bytes);
         }
         if held.peer && held.ni.is_none() {
-            held.ni = ni.tx(next_hop).try_take();
+            held.ni = ni.tx(&next_hop.nid).try_take();
         }
         held.peer && held.ni.is_some()
     }
@@ -69,7 +69,7 @@ impl Sending {
             }
         }
         if message.held.ni.is_none() {
-            let pool = ni.tx(message.next_hop.nid);
+            let pool = ni.tx(&message.next_hop.nid);
             if pool.credits().0 <= 0 {
                 expect_wait(&mut message);
             }
@@ -90,7 +90,7 @@ impl Sending {
     ) {
         let held = std::mem::take(&mut message.held);
         if let (Some(ni), Some(credit)) = (&message.ni, held.ni)
-            && let Some(granted) = ni.tx(message.next_hop.nid).give_back(credit)
+            && let Some(granted) = ni.tx(&message.next_hop.nid).give_back(credit)
         {
             resume(with_ni_credit(granted));
         }
@@ -108,7 +108,7 @@ impl Sending {
         taken: TakenCredits,
     ) -> impl Iterator<Item = Pooled<OutgoingMessage>> + use<> {
         let TakenCredits { ni, peer_ni, next_hop, bytes } = taken;
-        let of_ni = ni.and_then(|(ni, credit)| ni.tx(next_hop).give_back(credit));
+        let of_ni = ni.and_then(|(ni, credit)| ni.tx(&next_hop).give_back(credit));
         let of_peer = peer_ni.and_then(|peer_ni| peer_ni.tx().give_back(bytes));
         of_ni.map(with_ni_credit).into_iter().chain(of_peer)
     }

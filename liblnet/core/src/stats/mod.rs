@@ -60,6 +60,7 @@ impl std::ops::AddAssign for TypeCounts {
 }
 
 impl Counters {
+    #[inline]
     pub(crate) fn count(&self, outcome: MessageOutcome, kind: MessageType, bytes: u32) {
         if let Some(counter) = self.messages[outcome as usize].get(kind as usize) {
             counter.fetch_add(1, Ordering::Relaxed);

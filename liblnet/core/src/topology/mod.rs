@@ -290,6 +290,7 @@ impl Topology {
     }
 
     /// Whether the path of a message should be avoided, and another one exists.
+    #[inline(always)]
     pub(crate) fn needs_other_path(&self, message: &OutgoingMessage) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
         (select::is_avoided(ni, peer_ni) || peer_ni.is_late_from(ni)) && self.may_change_path(message)
@@ -311,7 +312,10 @@ impl Topology {
     pub(crate) fn note_answered(&self, ni: &Ni, peer_ni: &PeerNi) {
         // Of a single pair of interfaces only the first use changes anything.
         let is_used = || ni.last_use().get() > 0 && peer_ni.last_use().get() > 0;
-        if !(self.is_single_rail() && peer_ni.is_alone() && is_used()) {
+        if self.is_single_rail() && peer_ni.is_alone() && is_used() {
+            return;
+        }
+        if !select::answered_on_only_net(ni, peer_ni) {
             self.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
     }
