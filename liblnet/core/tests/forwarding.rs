@@ -76,7 +76,10 @@ fn a_message_for_another_net_is_sent_on_with_its_header_unchanged() {
     }
     assert_eq!(credits(&rig), [8; 3]);
     assert_eq!(rig.take_events(), []);
-    assert_eq!(rig.core.admin().forwarded(), Forwarded { messages: 5, bytes: (1 << 20) + 4096 });
+    assert_eq!(
+        rig.core.admin().forwarded(),
+        Forwarded { messages: 5, bytes: (1 << 20) + 4096, cut_through: 0 }
+    );
     rig.core.reset_counters();
     assert_eq!(rig.core.admin().forwarded(), Forwarded::default());
 }

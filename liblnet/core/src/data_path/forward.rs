@@ -71,15 +71,23 @@ impl DataPath {
     }
 
     /// Sends a message on that has been received into its buffer.
-    pub(crate) fn transit_received(&self, message: Pooled<TransitMessage>, result: Result<(), Errno>) {
+    pub(crate) fn transit_received(&self, mut message: Pooled<TransitMessage>, result: Result<(), Errno>) {
         self.note_received(&message, result);
+        self.note_pace(&mut message, result);
+        if let Some(arrival) = message.arrival.take() {
+            return self.arrival_ended(message, &arrival, result);
+        }
         if result.is_err() {
             return self.forget_transit(message);
         }
-        let mut message = match message.into_forwarded() {
-            Ok(message) => message,
-            Err(message) => return self.forget_transit(message),
-        };
+        match message.into_forwarded() {
+            Ok(message) => self.send_onwards(message),
+            Err(message) => self.forget_transit(message),
+        }
+    }
+
+    /// Sends a message on whose payload is complete.
+    pub(super) fn send_onwards(&self, mut message: Pooled<OutgoingMessage>) {
         message.deadline = self.deadline_from_now();
         match self.select_path_onwards(&message) {
             Ok(chosen) => {

@@ -5,7 +5,7 @@ use super::confirm::confirmation_of;
 use crate::health::Delivery;
 use crate::model::PeerNi;
 use crate::model::message::{
-    Forwarded, IncomingMessage, MessageHead, MessagePool, OutgoingMessage, Part, Pooled, Role, TransitMessage,
+    IncomingMessage, MessageHead, MessagePool, OutgoingMessage, Part, Pooled, Role, TransitMessage,
 };
 use lnet_wire::{Body, Header};
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl DataPath {
                 }
             }
             role @ Role::Forwarded(_) => {
-                if let Role::Forwarded(Forwarded { buffer, .. }) = std::mem::take(role) {
-                    self.return_buffer(buffer);
+                if let Role::Forwarded(forwarded) = std::mem::take(role) {
+                    self.return_buffer(forwarded.into_buffer());
                 }
             }
         }

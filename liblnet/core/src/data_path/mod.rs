@@ -1,6 +1,7 @@
 //! The path of a message: PUT and GET of programs, receiving, sending, completion, forwarding.
 
 mod confirm;
+mod cut_through;
 mod deferred_posts;
 mod deferred_responses;
 mod delays;
@@ -32,6 +33,7 @@ use crate::sending::Sending;
 use crate::stats::MessageCounters;
 use crate::sync::Mutex;
 use crate::topology::Topology;
+use cut_through::HeldMessages;
 use deferred_posts::DeferredPosts;
 use deferred_responses::DeferredResponses;
 use lnet_log::RateLimitedLog;
@@ -55,6 +57,7 @@ pub struct DataPath {
     pub(crate) fail_rules: FailRules,
     pub(crate) message_counters: MessageCounters,
     sending: Sending,
+    held: HeldMessages,
     /// The message pool of the loopback.
     spare: MessagePool,
     origins: Origins,
@@ -87,6 +90,7 @@ impl DataPath {
             fail_rules: FailRules::default(),
             message_counters: MessageCounters::default(),
             sending: Sending::default(),
+            held: HeldMessages::default(),
             spare: MessagePool::default(),
             origins: Origins::default(),
             deferred_posts: DeferredPosts::default(),

@@ -4,7 +4,7 @@ use super::DataPath;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
 use crate::memory::{Access, CommittedResponse, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
-use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
+use crate::model::lnd::{CutThrough, DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
     ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
 };
@@ -130,6 +130,17 @@ impl Upcalls for DataPath {
             ArrivingMessage::ForThisNode(message) => self.incoming_received(message, result),
             ArrivingMessage::ForAnother(message) => self.transit_received(message, result),
         }
+    }
+
+    fn cut_through(&self, message: &mut ArrivingMessage, arrived: usize) -> CutThrough {
+        match message {
+            ArrivingMessage::ForThisNode(_) => CutThrough::Never,
+            ArrivingMessage::ForAnother(message) => Self::cut_through(self, message, arrived),
+        }
+    }
+
+    fn send_cut_through(&self, message: Pooled<OutgoingMessage>) {
+        Self::send_cut_through(self, message);
     }
 
     fn finalize(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>) {

@@ -219,14 +219,7 @@ impl DataPath {
             steps.push(SendStep::End(message, Err(Errno::HostUnreachable.into())));
             return;
         };
-        if let Some(peer_ni) = &message.peer_ni {
-            peer_ni.note_sent();
-            let connection_epoch = peer_ni.connection_epoch();
-            message.gateway = message.is_routed().then_some(Gateway { connection_epoch, confirms: false });
-            if message.gateway.is_some() && self.gateway_watch.arm(|| self.env.now()) {
-                self.health.wake();
-            }
-        }
+        self.note_leaving(&mut message);
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
         let takes_credits = message.peer_ni.is_some() && !message.is_recovery_ping();
         if takes_credits && self.sending.try_admit(&mut message) {
@@ -259,6 +252,19 @@ impl DataPath {
                 self.sending.release_taken(credits).for_each(|woken| steps.push(SendStep::Resume(woken)));
             }
             SendOutcome::Pending => {}
+        }
+    }
+
+    /// Records that a message is about to leave for its next hop.
+    #[inline]
+    pub(super) fn note_leaving(&self, message: &mut OutgoingMessage) {
+        if let Some(peer_ni) = &message.peer_ni {
+            peer_ni.note_sent();
+            let connection_epoch = peer_ni.connection_epoch();
+            message.gateway = message.is_routed().then_some(Gateway { connection_epoch, confirms: false });
+            if message.gateway.is_some() && self.gateway_watch.arm(|| self.env.now()) {
+                self.health.wake();
+            }
         }
     }
 
@@ -298,6 +304,10 @@ impl DataPath {
         let answered = result.is_err() && message.has_response();
         let mut result = result;
         if let Err(mut failure) = result {
+            if message.arrival().is_some() {
+                self.release_credits_of(&mut message, steps);
+                return self.hold_until_arrived(message, result);
+            }
             self.health.message_failed(&self.env, &self.topology, &message, failure);
             message.note_failure(failure);
             if let (Delivery::NeedsOrigin, Some(peer_ni)) = (failure.delivery, &message.peer_ni) {

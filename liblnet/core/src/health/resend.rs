@@ -49,7 +49,7 @@ pub(crate) enum Resend {
 /// Whether the failure allows a resend (core-behaviour 4.2, and deduplication). `may_arrive_twice`: a second copy does no harm.
 const fn may_repeat(failure: SendFailure, may_arrive_twice: bool, is_routed: bool) -> bool {
     match failure.delivery {
-        Delivery::Deduplicated | Delivery::Returned => true,
+        Delivery::Deduplicated | Delivery::Abandoned | Delivery::Returned => true,
         Delivery::Withheld => false,
         // Another gateway may accept the origin.
         Delivery::NeedsOrigin => is_routed,
@@ -61,7 +61,7 @@ const fn may_repeat(failure: SendFailure, may_arrive_twice: bool, is_routed: boo
 
 /// Whether an accepted connection broke, or a gateway returned the message: trying again is worth it until the deadline.
 const fn is_broken_connection(failure: SendFailure) -> bool {
-    if matches!(failure.delivery, Delivery::Returned) {
+    if matches!(failure.delivery, Delivery::Returned | Delivery::Abandoned) {
         return true;
     }
     let waited = matches!(failure.cause, Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout);
@@ -145,7 +145,11 @@ impl Health {
         let alone = (!failure.cause.blames_ni() || topology.is_single_rail())
             && (!failure.cause.blames_peer_ni() || is_single_nid(&peer_ni));
         let is_kept = retries_until_deadline(topology, message, &peer_ni, failure);
-        if alone && !is_new && failure.delivery != Delivery::Deduplicated && !is_kept {
+        if alone
+            && !is_new
+            && !matches!(failure.delivery, Delivery::Deduplicated | Delivery::Abandoned)
+            && !is_kept
+        {
             return None;
         }
         // The first message on each path is free: after the second on one path, all have had their first.

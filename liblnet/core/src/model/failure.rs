@@ -87,6 +87,9 @@ pub enum Delivery {
     /// The peer may have received the message, and deduplicates it when it comes on another path with the same id
     /// ([`crate::model::message::OutgoingMessage::message_id`]).
     Deduplicated,
+    /// As [`Delivery::Deduplicated`], but the connection had to be ended because of another message, whose sender stalled: no path of
+    /// this node is to blame.
+    Abandoned,
     /// A gateway had received the message and returned it: no path of this node is to blame.
     Returned,
     /// The destination may have the message, and could not recognise a copy as such: none is sent.
@@ -99,7 +102,7 @@ pub enum Delivery {
 impl Delivery {
     /// Whether the failure concerns the path to the next hop.
     pub(crate) const fn concerns_path(self) -> bool {
-        !matches!(self, Self::Returned | Self::Withheld | Self::NeedsOrigin)
+        !matches!(self, Self::Abandoned | Self::Returned | Self::Withheld | Self::NeedsOrigin)
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! The core holds no lock during any call in either direction, so a driver may make upcalls from inside `send`.
 
+pub use super::arrival::{Arrival, ArrivalWaiter, Arrived};
 pub use super::driver_config::{DriverConfig, DriverContext, InterfaceEvents};
 
 use super::failure::{Cause, SendFailure};
@@ -16,11 +17,15 @@ use super::provenance::{Confirmation, MessageOrigin, Provenance};
 use crate::stats::Partial;
 use lnet_settings::Settings;
 use lnet_wire::Errno;
-use lnet_wire::{Header, NetId, NetType, Nid};
+use lnet_wire::{Header, NetId, NetType, Nid, ProcessId};
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The longest time for which a connection may be kept for a message whose payload is still arriving. The driver then ends the
+/// connection, as the message cannot be completed.
+pub const MAX_CUT_THROUGH: Duration = Duration::from_millis(500);
 
 /// A driver for one kind of network.
 pub trait Driver: Send + Sync {
@@ -138,6 +143,14 @@ pub trait LndNi: Send + Sync {
     /// Sends `message` to [`OutgoingMessage::next_hop`]. Never blocks on the network.
     fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome;
 
+    /// Whether [`LndNi::send`] would now begin to send a message with `length` bytes of payload to the next hop `to` although the payload is
+    /// still arriving ([`OutgoingMessage::arrival`]). A driver says so only if nothing else waits for the connection, no other message has to
+    /// wait behind this one, the peer deduplicates, and nothing in front of the payload depends on its end, such as a checksum.
+    fn may_cut_through(&self, to: ProcessId, length: usize) -> bool {
+        let _ = (to, length);
+        false
+    }
+
     /// Accepts inbound connections from now on. Called once, when messages can be sent on the interface; connections that
     /// arrive earlier wait.
     fn open(&self) {}
@@ -212,6 +225,18 @@ pub trait Upcalls: Send + Sync {
     /// The payload of a message from [`RxAction::Deliver`] has been received, or has failed. The REPLY to a GET is
     /// sent from inside this call.
     fn received(&self, message: ArrivingMessage, result: Result<(), Errno>);
+
+    /// Asks whether a message from [`RxAction::Deliver`] is sent on although only the first `arrived` bytes of its payload are in its memory.
+    /// For payloads that a driver reads in parts, and that cannot turn out to be wrong at their end. The caller may hold locks of the driver.
+    fn cut_through(&self, message: &mut ArrivingMessage, arrived: usize) -> CutThrough {
+        let _ = (message, arrived);
+        CutThrough::Never
+    }
+
+    /// Begins to send the message of [`CutThrough::Begin`].
+    fn send_cut_through(&self, message: Pooled<OutgoingMessage>) {
+        let _ = message;
+    }
 
     /// The driver has finished a message that it has kept.
     fn finalize(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>);
@@ -302,6 +327,18 @@ pub trait Upcalls: Send + Sync {
         let _ = message;
         false
     }
+}
+
+/// The answer of [`Upcalls::cut_through`].
+#[derive(Debug)]
+pub enum CutThrough {
+    /// The message is received as a whole: the driver need not ask again.
+    Never,
+    /// The driver is to ask again when more has arrived.
+    NotYet,
+    /// The driver is to pass this message to [`Upcalls::send_cut_through`], without any lock, and to report to
+    /// [`ArrivingMessage::arrival`] what arrives from now on. [`Upcalls::received`] ends the arrival.
+    Begin(Pooled<OutgoingMessage>),
 }
 
 /// The driver's next action for a message that arrived.

@@ -7,6 +7,7 @@
 //! All have a [`MessageHead`]. [`Pooled`] is a message in memory that is used again; a message that becomes another one stays in
 //! the same memory.
 
+use super::arrival::Arrival;
 use super::failure::SendFailure;
 use super::message_attempts::{Attempts, Gateway, HeldCredits, KnownOrigin};
 use super::ni::Ni;
@@ -112,6 +113,8 @@ pub(crate) struct Forwarded {
     pub(crate) buffer: Box<RouterBuffer>,
     /// The node that the message came from, as long as that waits for this gateway's confirmation.
     pub(crate) previous_hop: Option<PreviousHop>,
+    /// The arrival of the payload, if the message was begun before that was complete.
+    pub(crate) arrival: Option<Arc<Arrival>>,
 }
 
 /// The credits of a message that the driver still has: see [`OutgoingMessage::take_credits`].
@@ -162,8 +165,12 @@ pub struct TransitMessage {
     pub(crate) previous_hop: Option<PreviousHop>,
     /// The origin that goes with the message to the next hop.
     pub(crate) origin: Option<CarriedOrigin>,
-    /// The memory of the payload; `None` while the message waits for a buffer.
+    /// The memory of the payload; `None` while the message waits for a buffer, and once another message sends it on.
     pub(crate) buffer: Option<Box<RouterBuffer>>,
+    /// The arrival of the payload, once another message sends it on.
+    pub(crate) arrival: Option<Arc<Arrival>>,
+    /// The time since which a large payload has arrived in parts.
+    pub(crate) in_parts_since: Option<Time>,
     /// The time since which the message waits for a buffer, if that is measured.
     pub(crate) waiting_since: Option<Time>,
 }

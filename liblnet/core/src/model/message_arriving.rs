@@ -1,10 +1,12 @@
 //! Messages that arrive.
 
+use super::arrival::Arrival;
 use super::message::{
     AnsweredGet, ArrivingMessage, Forwarded, IncomingMessage, Memory, MessageHead, OutgoingMessage, Part,
     Pooled, Response, Role, TransitMessage,
 };
 use super::peer_ni::PeerNi;
+use super::router_buffer::RouterBuffer;
 use crate::memory::{MemSlice, MemoryOwner};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
 use std::ops::{Deref, DerefMut};
@@ -46,9 +48,10 @@ impl ArrivingMessage {
                 Some(operation) => operation.memory(message.delivered_len()),
                 None => MemSlice::EMPTY,
             },
-            Self::ForAnother(message) => match &message.buffer {
-                Some(buffer) => buffer.bytes.slice(0, message.buffered_len()),
-                None => MemSlice::EMPTY,
+            Self::ForAnother(message) => match (&message.buffer, &message.arrival) {
+                (Some(buffer), _) => buffer.bytes.slice(0, message.buffered_len()),
+                (None, Some(arrival)) => arrival.payload(message.buffered_len()),
+                (None, None) => MemSlice::EMPTY,
             },
         }
     }
@@ -58,6 +61,14 @@ impl ArrivingMessage {
         match self {
             Self::ForThisNode(message) => message.operation.as_ref().map(|its| its.md.memory_owner()),
             Self::ForAnother(_) => None,
+        }
+    }
+
+    /// The arrival of the payload, if the message is sent on before all of it is there: the driver reports to it what has arrived.
+    pub fn arrival(&self) -> Option<&Arc<Arrival>> {
+        match self {
+            Self::ForThisNode(_) => None,
+            Self::ForAnother(message) => message.arrival.as_ref(),
         }
     }
 
@@ -142,7 +153,7 @@ impl Pooled<IncomingMessage> {
 impl TransitMessage {
     /// The bytes of the payload that are received: all, once there is a buffer.
     fn buffered_len(&self) -> u32 {
-        if self.buffer.is_some() { self.head.header.payload_length } else { 0 }
+        if self.buffer.is_some() || self.arrival.is_some() { self.head.header.payload_length } else { 0 }
     }
 }
 
@@ -155,8 +166,38 @@ impl Pooled<TransitMessage> {
         std::mem::swap(&mut transit.head, &mut outgoing.head);
         outgoing.next_hop = ProcessId { nid: transit.from, pid: outgoing.head.header.src_pid };
         outgoing.carry(transit.origin.take());
-        outgoing.begin(Role::Forwarded(Forwarded { buffer, previous_hop: transit.previous_hop.take() }));
+        let previous_hop = transit.previous_hop.take();
+        outgoing.begin(Role::Forwarded(Forwarded { buffer, previous_hop, arrival: None }));
         Ok(self.become_other())
+    }
+}
+
+impl TransitMessage {
+    /// Makes `outgoing`, a message with the same header, the one that is sent on, while this one goes on arriving: it takes over all
+    /// but the path that the message comes by. `arrived` bytes of the payload are there. False if the message has no buffer.
+    pub(crate) fn cut_through(&mut self, outgoing: &mut OutgoingMessage, arrived: usize) -> bool {
+        let Some(mut buffer) = self.buffer.take() else { return false };
+        let arrival = Arrival::renew(buffer.spare_arrival.take(), &buffer.memory, arrived);
+        self.arrival = Some(Arc::clone(&arrival));
+        outgoing.next_hop = ProcessId { nid: self.from, pid: self.head.header.src_pid };
+        outgoing.carry(self.origin.take());
+        outgoing.role = Role::Forwarded(Forwarded {
+            buffer,
+            previous_hop: self.previous_hop.take(),
+            arrival: Some(arrival),
+        });
+        true
+    }
+}
+
+impl Forwarded {
+    /// The buffer, of a message that has ended.
+    pub(crate) fn into_buffer(self) -> Box<RouterBuffer> {
+        let Self { mut buffer, arrival, .. } = self;
+        if arrival.is_some() {
+            buffer.spare_arrival = arrival;
+        }
+        buffer
     }
 }
 
@@ -210,6 +251,8 @@ impl Default for TransitMessage {
             previous_hop: None,
             origin: None,
             buffer: None,
+            arrival: None,
+            in_parts_since: None,
             waiting_since: None,
         }
     }
@@ -255,11 +298,14 @@ impl Part for TransitMessage {
 
     #[inline]
     fn clear(&mut self) {
-        let Self { head, from: _, previous_hop, origin, buffer, waiting_since } = self;
+        let Self { head, from: _, previous_hop, origin, buffer, arrival, in_parts_since, waiting_since } =
+            self;
         head.clear();
         *previous_hop = None;
         *origin = None;
         *buffer = None;
+        *arrival = None;
+        *in_parts_since = None;
         *waiting_since = None;
     }
 }

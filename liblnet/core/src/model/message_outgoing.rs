@@ -1,7 +1,10 @@
 //! Messages that this node sends.
 
+use super::arrival::{Arrival, Arrived};
 use super::failure::{Delivery, SendFailure};
-use super::message::{Memory, MessageHead, OutgoingMessage, Part, Request, Response, Role, TakenCredits};
+use super::message::{
+    Forwarded, Memory, MessageHead, OutgoingMessage, Part, Request, Response, Role, TakenCredits,
+};
 use super::message_attempts::{Attempts, HeldCredits, KnownOrigin};
 use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
@@ -9,6 +12,7 @@ use crate::memory::{MemSlice, MemoryOwner};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
 use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// The length of a header on the wire in bytes.
 const HEADER_LEN: u64 = 72;
@@ -50,6 +54,18 @@ impl OutgoingMessage {
             Role::Response(Response { get: Some(get), .. }) => get.operation.memory(length),
             Role::Response(Response { get: None, .. }) => MemSlice::EMPTY,
             Role::Forwarded(forwarded) => forwarded.buffer.bytes.slice(0, length),
+        }
+    }
+
+    /// The arrival of the payload, if that is not complete yet: the driver writes what has arrived, and waits for more.
+    pub fn arrival(&self) -> Option<&Arc<Arrival>> {
+        match &self.role {
+            Role::Forwarded(Forwarded { arrival: Some(arrival), .. })
+                if arrival.arrived() != Arrived::Whole =>
+            {
+                Some(arrival)
+            }
+            _ => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The data model: nets, NIs, peers, peer NIs and messages, and the interface of a driver (LND). Plain data with
 //! methods about itself; the model does not depend on the engines.
 
+mod arrival;
 mod discovery_progress;
 mod discovery_result;
 mod discovery_state;
@@ -34,10 +35,12 @@ mod recovery_state;
 mod request;
 mod route;
 mod router_buffer;
+mod sender_pace;
 mod settling;
 mod state;
 mod use_order;
 
+pub(crate) use arrival::{Arrival, Arrived};
 pub(crate) use discovery_progress::{LocalState, MIN_REPLY_LEN, Progress};
 pub use discovery_result::{Difference, Failure, Step};
 pub(crate) use discovery_state::{DiscoveryState, Inner};

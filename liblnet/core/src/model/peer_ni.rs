@@ -11,6 +11,7 @@ use super::path_state::UnresponsiveFrom;
 use super::peer::{Peer, PeerCell};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
+use super::sender_pace::SenderPace;
 use crate::credit::{Credits, SharedPool};
 use crate::environment::time::Time;
 use crate::stats::{Counters, Latencies};
@@ -61,6 +62,7 @@ pub struct PeerNi {
     unresponsive_behind_gateways: AtomicBool,
     /// The lowest number of router credits that the peer NI ever had.
     min_router_credits: AtomicI32,
+    pace: SenderPace,
 }
 
 impl PeerNi {
@@ -89,6 +91,7 @@ impl PeerNi {
             takes_no_origins: AtomicBool::new(false),
             unresponsive_behind_gateways: AtomicBool::new(false),
             min_router_credits: AtomicI32::new(i32::MAX),
+            pace: SenderPace::default(),
         }
     }
 
@@ -102,6 +105,11 @@ impl PeerNi {
         if credits < self.min_router_credits() {
             self.min_router_credits.fetch_min(credits, Ordering::Relaxed);
         }
+    }
+
+    /// How large messages for other nodes arrive from the peer NI.
+    pub(crate) const fn pace(&self) -> &SenderPace {
+        &self.pace
     }
 
     /// The latest known incarnation of the peer NI's node.

@@ -1,13 +1,15 @@
 //! A buffer of a router, with the message that is received into it and sent from it.
 
+use super::arrival::Arrival;
 use crate::memory::{MdMemory, RecvBuffer};
 use lnet_wire::Nid;
+use std::sync::Arc;
 
 /// A buffer that a message for another node holds.
 #[derive(Debug)]
 pub(crate) struct RouterBuffer {
     /// The owner of the memory that `bytes` describes.
-    _memory: RecvBuffer,
+    pub(super) memory: RecvBuffer,
     /// The memory of the buffer, as drivers read and write it.
     pub(crate) bytes: MdMemory,
     /// The peer NI whose router credit the message in the buffer takes.
@@ -17,6 +19,8 @@ pub(crate) struct RouterBuffer {
     pub(crate) onward: Onward,
     /// The payload bytes of a message that has been sent on.
     pub(crate) sent: Option<u32>,
+    /// The arrival of the last message in the buffer that was sent on while it arrived, for the next one.
+    pub(super) spare_arrival: Option<Arc<Arrival>>,
 }
 
 /// The kind of next hop of a forwarded message.
@@ -41,11 +45,12 @@ impl RouterBuffer {
     pub(crate) fn new(memory: RecvBuffer, place: BufferPlace) -> Self {
         Self {
             bytes: memory.memory(),
-            _memory: memory,
+            memory,
             from: None,
             place,
             onward: Onward::default(),
             sent: None,
+            spare_arrival: None,
         }
     }
 }

@@ -22,9 +22,14 @@ use std::collections::hash_map::Entry;
 use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The buffers of all CPTs. Any thread may call its methods; none of them makes upcalls.
-pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
+pub(crate) struct RouterBuffers {
+    cpts: Box<[Mutex<CptBuffers>]>,
+    /// The number of messages that were begun before they had arrived in full.
+    cut_through: AtomicU64,
+}
 
 /// The request of a message for another node for a buffer.
 #[derive(Debug)]
@@ -54,6 +59,8 @@ pub struct Forwarded {
     pub messages: u64,
     /// The payload of the messages in bytes.
     pub bytes: u64,
+    /// The number of messages that were begun before they had arrived in full.
+    pub cut_through: u64,
 }
 
 #[derive(Default)]
@@ -79,16 +86,16 @@ struct Share {
 impl RouterBuffers {
     /// A node's buffers before [`RouterBuffers::configure`]: none, and the node does not forward.
     pub(crate) fn new(cpts: NonZeroUsize) -> Self {
-        Self((0..cpts.get()).map(|_| Mutex::default()).collect())
+        Self { cpts: (0..cpts.get()).map(|_| Mutex::default()).collect(), cut_through: AtomicU64::new(0) }
     }
 
     /// Sets the numbers of buffers. Returns the messages that have got a buffer; if forwarding is off, those that waited,
     /// without a buffer.
     pub(crate) fn configure(&self, router: Router) -> Vec<Waiting> {
-        let cpts = NonZeroUsize::new(self.0.len()).unwrap_or(NonZeroUsize::MIN);
+        let cpts = NonZeroUsize::new(self.cpts.len()).unwrap_or(NonZeroUsize::MIN);
         let counts = router.buffers_per_cpt(cpts).unwrap_or_default();
         let mut out = Vec::new();
-        for (at, cpt) in self.0.iter().enumerate() {
+        for (at, cpt) in self.cpts.iter().enumerate() {
             let cpt = &mut *lock(cpt);
             cpt.on = router.forwards();
             match cpt.on {
@@ -105,8 +112,8 @@ impl RouterBuffers {
         request: BufferRequest,
         begin_wait: impl FnOnce(&mut TransitMessage) -> Arc<dyn DeferredRx>,
     ) -> BufferGrant {
-        let at = request.cpt % self.0.len().max(1);
-        match self.0.get(at) {
+        let at = request.cpt % self.cpts.len().max(1);
+        match self.cpts.get(at) {
             Some(cpt) => lock(cpt).apply(at, request, begin_wait),
             None => BufferGrant::Refused(request.message),
         }
@@ -114,7 +121,7 @@ impl RouterBuffers {
 
     /// Returns a buffer to its pool. Returns the waiting messages that have got a buffer now.
     pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> impl Iterator<Item = Waiting> + use<> {
-        let served = self.0.get(buffer.place.cpt).map(|cpt| lock(cpt).give_back(buffer));
+        let served = self.cpts.get(buffer.place.cpt).map(|cpt| lock(cpt).give_back(buffer));
         served.into_iter().flatten().flatten()
     }
 
@@ -135,7 +142,7 @@ impl RouterBuffers {
 
     fn withdraw(&self, which: impl Fn(&mut Waiting) -> bool) -> (Vec<Waiting>, Vec<Waiting>) {
         let (mut removed, mut served) = (Vec::new(), Vec::new());
-        for (at, cpt) in self.0.iter().enumerate() {
+        for (at, cpt) in self.cpts.iter().enumerate() {
             let cpt = &mut *lock(cpt);
             removed.extend(cpt.withdraw(&which));
             cpt.serve_shares(at, &mut served);
@@ -145,24 +152,33 @@ impl RouterBuffers {
 
     /// The messages forwarded since the start, or since the last [`RouterBuffers::reset_counters`].
     pub(crate) fn forwarded(&self) -> Forwarded {
-        self.0.iter().map(|cpt| lock(cpt).forwarded).fold(Forwarded::default(), |sum, its| Forwarded {
+        let cut_through = self.cut_through.load(Ordering::Relaxed);
+        let none = Forwarded { cut_through, ..Forwarded::default() };
+        self.cpts.iter().map(|cpt| lock(cpt).forwarded).fold(none, |sum, its| Forwarded {
             messages: sum.messages + its.messages,
             bytes: sum.bytes + its.bytes,
+            ..sum
         })
     }
 
+    /// Counts a message that is begun before it has arrived in full.
+    pub(crate) fn count_cut_through(&self) {
+        self.cut_through.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn reset_counters(&self) {
-        self.0.iter().for_each(|cpt| lock(cpt).forwarded = Forwarded::default());
+        self.cpts.iter().for_each(|cpt| lock(cpt).forwarded = Forwarded::default());
+        self.cut_through.store(0, Ordering::Relaxed);
     }
 
     /// The number of buffers that this peer NI holds, and of its messages that wait for one, on all CPTs.
     pub(crate) fn asked_for(&self, from: Nid) -> u32 {
-        self.0.iter().map(|cpt| lock(cpt).shares.get(&from).map_or(0, Share::asked_for)).sum()
+        self.cpts.iter().map(|cpt| lock(cpt).shares.get(&from).map_or(0, Share::asked_for)).sum()
     }
 
     /// The state of the buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
     pub(crate) fn state(&self, cpt: usize) -> Option<[PoolState; 3]> {
-        let cpt = lock(self.0.get(cpt)?);
+        let cpt = lock(self.cpts.get(cpt)?);
         Some(std::array::from_fn(|size| cpt.pools[size].state()))
     }
 }

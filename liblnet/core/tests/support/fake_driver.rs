@@ -5,7 +5,7 @@ use lnet_core::{
     ArrivingMessage, Cause, Confirmation, Delivery, Errno, MessageOrigin, Ni, OutgoingMessage, Pooled,
     Provenance, SendFailure,
 };
-use lnet_wire::{Body, Header, NetType, Nid};
+use lnet_wire::{Body, Header, NetType, Nid, ProcessId};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -48,6 +48,8 @@ struct Shared {
     delivery_at_shutdown: Mutex<Delivery>,
     arrives_at_shutdown: Mutex<Option<Header>>,
     forbids_sends_after_shutdown: AtomicBool,
+    /// Whether the driver takes messages whose payload is still arriving.
+    takes_arriving: AtomicBool,
     nis: Mutex<Vec<Arc<FakeNi>>>,
 }
 
@@ -70,6 +72,7 @@ impl FakeDriver {
             delivery_at_shutdown: Mutex::new(Delivery::Deduplicated),
             arrives_at_shutdown: Mutex::default(),
             forbids_sends_after_shutdown: AtomicBool::new(false),
+            takes_arriving: AtomicBool::new(false),
             nis: Mutex::default(),
         }))
     }
@@ -91,6 +94,11 @@ impl FakeDriver {
     pub fn forbidding_sends_after_shutdown(self) -> Self {
         self.0.forbids_sends_after_shutdown.store(true, Ordering::SeqCst);
         self
+    }
+
+    /// Sets whether the driver takes messages whose payload is still arriving.
+    pub fn take_arriving(&self, takes: bool) {
+        self.0.takes_arriving.store(takes, Ordering::SeqCst);
     }
 
     pub fn set_on_send(&self, on_send: OnSend) {
@@ -287,6 +295,10 @@ impl FakeNi {
 struct Handle(Arc<FakeNi>, Arc<Shared>);
 
 impl LndNi for Handle {
+    fn may_cut_through(&self, _: ProcessId, _: usize) -> bool {
+        self.1.takes_arriving.load(Ordering::SeqCst)
+    }
+
     fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
         self.0.confirmations.lock().unwrap().push((to, hop, confirmation));
     }

@@ -20,6 +20,8 @@ pub struct Settings {
     /// Whether `Core::primary_nid` returns the NID that is known without waiting, as in the kernel (OM-25); otherwise it
     /// waits for the discovery of the peer.
     pub lock_primary: bool,
+    /// Whether a router sends large messages on while they arrive.
+    pub cut_through: bool,
     /// Whether a message is dropped that arrived on another path than its response would take.
     pub drop_asym_route: bool,
     /// Whether a gateway on the net of a route must have a live interface there (`avoid_asym_router_failure`).
@@ -72,6 +74,7 @@ impl Default for Settings {
             discovery: DiscoveryMode::On,
             first_ping: true,
             lock_primary: true,
+            cut_through: true,
             drop_asym_route: false,
             avoid_asym_router_failure: true,
             alive_router_check_interval: 60,

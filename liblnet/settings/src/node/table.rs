@@ -334,6 +334,16 @@ settings! {
         },
         access: field!(avoid_asym_router_failure),
     };
+    CutThrough = Row {
+        spec: Spec {
+            name: "cut_through",
+            sentence: "1: a router sends large messages on while they arrive, between nodes of this library; 0: when they are complete",
+            values: Values::Switch,
+            variables: &[Variable::new("LNET_CUT_THROUGH")],
+            ..Spec::LNET
+        },
+        access: field!(cut_through),
+    };
     AliveRouterCheckInterval = Row {
         spec: Spec {
             name: "alive_router_check_interval",

@@ -1,0 +1,77 @@
+//! The decision whether a router sends a message on while it arrives.
+//!
+//! A message that has been begun has to be completed, or its connection ended. So a message is begun early only where its rest can be
+//! expected soon, and where both neighbours deduplicate: then nothing is lost or doubled if a connection has to be ended.
+
+/// The fewest bytes that have arrived when a message is begun: a smaller one is received as a whole.
+const MIN_ARRIVED: u32 = 64 << 10;
+/// The fewest bytes that are missing when a message is begun: for fewer it is not worth while.
+const MIN_MISSING: u32 = 64 << 10;
+
+/// The facts about a message for another node, a part of which has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CutThroughFacts {
+    /// Whether the node's settings allow it.
+    pub(crate) is_on: bool,
+    /// The length of the payload.
+    pub(crate) length: u32,
+    /// The bytes of it that have arrived.
+    pub(crate) arrived: u32,
+    /// Whether the previous hop waits for this node's confirmation, and sends the message again if it fails.
+    pub(crate) is_confirmed: bool,
+    /// Whether the last large message of the previous hop has arrived quickly.
+    pub(crate) is_quick: bool,
+}
+
+/// The decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutThroughDecision {
+    /// The message is received as a whole.
+    Never,
+    /// More has to arrive first.
+    NotYet,
+    /// The message may be begun, if its next hop takes it at once.
+    Begin,
+}
+
+/// Decides whether a message may be sent on before its rest has arrived.
+pub(crate) const fn decide(facts: CutThroughFacts) -> CutThroughDecision {
+    let CutThroughFacts { is_on, length, arrived, is_confirmed, is_quick } = facts;
+    let missing = length.saturating_sub(arrived);
+    if !is_on || !is_confirmed || !is_quick || missing < MIN_MISSING {
+        CutThroughDecision::Never
+    } else if arrived < MIN_ARRIVED {
+        CutThroughDecision::NotYet
+    } else {
+        CutThroughDecision::Begin
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use CutThroughDecision::{Begin, Never, NotYet};
+
+    #[test]
+    fn a_large_message_of_a_quick_sender_that_confirms_is_begun_when_a_part_is_there() {
+        const MIB: u32 = 1 << 20;
+        const KIB: u32 = 1 << 10;
+        // (on, length, arrived, confirmed, quick, decision)
+        let table = [
+            ("the first bytes", true, MIB, 100, true, true, NotYet),
+            ("a part", true, MIB, 64 * KIB, true, true, Begin),
+            ("most of it", true, MIB, 960 * KIB, true, true, Begin),
+            ("nearly all", true, MIB, 961 * KIB, true, true, Never),
+            ("all", true, MIB, MIB, true, true, Never),
+            ("just large enough", true, 128 * KIB, 64 * KIB, true, true, Begin),
+            ("small", true, 4 * KIB, KIB, true, true, Never),
+            ("switched off", false, MIB, 64 * KIB, true, true, Never),
+            ("from a node that does not send it again", true, MIB, 64 * KIB, false, true, Never),
+            ("from a slow node, or one that is not known yet", true, MIB, 64 * KIB, true, false, Never),
+        ];
+        for (what, is_on, length, arrived, is_confirmed, is_quick, decision) in table {
+            let facts = CutThroughFacts { is_on, length, arrived, is_confirmed, is_quick };
+            assert_eq!(decide(facts), decision, "{what}");
+        }
+    }
+}
