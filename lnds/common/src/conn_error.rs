@@ -25,6 +25,8 @@ pub enum ConnError {
     Unresponsive,
     /// The core knows with this cause that nothing reaches the peer.
     Aborted(Cause),
+    /// The sender of a message that was sent on while it arrived has stalled: the message cannot be completed.
+    Abandoned,
     /// The NI shuts down.
     Shutdown,
 }
@@ -57,6 +59,7 @@ impl ConnError {
                 Cause::LocalAborted => Errno::Cancelled,
                 Cause::RemoteError | Cause::RemoteDropped => Errno::HostUnreachable,
             },
+            Self::Abandoned => Errno::ConnectionAborted,
             Self::Shutdown => Errno::Shutdown,
         }
     }
@@ -64,7 +67,7 @@ impl ConnError {
     /// Whether TCP's send queue is to be discarded when a connection ends for this reason: its bytes must not be delivered
     /// later, in addition to what is resent.
     pub const fn is_abort(self) -> bool {
-        matches!(self, Self::Stalled | Self::Unresponsive | Self::Aborted(_))
+        matches!(self, Self::Stalled | Self::Unresponsive | Self::Aborted(_) | Self::Abandoned)
     }
 
     /// Returns the failure that health and resending need, for a message of which `left` had been sent.
@@ -73,6 +76,7 @@ impl ConnError {
             BytesSent::Nothing => Delivery::NotSent,
             BytesSent::Something => Delivery::Unknown,
         };
+        let delivery = if self == Self::Abandoned { Delivery::Abandoned } else { delivery };
         SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
@@ -104,7 +108,7 @@ impl ConnError {
             }
             (Self::Unresponsive, _) => Cause::NetworkTimeout,
             (Self::Aborted(cause), _) => cause,
-            (Self::Shutdown, _) => Cause::LocalAborted,
+            (Self::Abandoned | Self::Shutdown, _) => Cause::LocalAborted,
         }
     }
 }

@@ -34,7 +34,7 @@ use lnet_core::{
 };
 use lnet_log::{History, LogClass, write_line};
 use lnet_settings::Row;
-use lnet_wire::{NetId, NetType, Nid};
+use lnet_wire::{NetId, NetType, Nid, ProcessId};
 use std::cell::RefCell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -345,6 +345,10 @@ impl LndNi for NiHandle {
 
     fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         self.ni_peers.send(message)
+    }
+
+    fn may_cut_through(&self, to: ProcessId, length: usize) -> bool {
+        self.ni_peers.may_cut_through(to, length)
     }
 
     fn conns_per_peer(&self) -> Option<u16> {

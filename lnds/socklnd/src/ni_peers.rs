@@ -70,6 +70,12 @@ impl NiPeers {
         }
     }
 
+    /// See [`lnet_core::lnd::LndNi::may_cut_through`].
+    pub(crate) fn may_cut_through(&self, to: ProcessId, length: usize) -> bool {
+        let peer = lock(self.shard(to)).get(&to).cloned();
+        peer.is_some_and(|peer| peer.may_cut_through(length))
+    }
+
     /// Gives back messages that may take another path: the core knows that nothing reaches `peer`, or any peer, for `cause`.
     pub(crate) fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
         let targets = peer.map_or_else(|| self.all_peers(), |nid| self.peers_of(nid).collect());

@@ -258,6 +258,14 @@ impl Connection {
         self.terms.node.as_ref().map(|node| &node.pending_acks)
     }
 
+    /// Whether a message may be sent on the connection while it is arriving: large messages have the connection for themselves, the peer
+    /// deduplicates, and no head holds the checksum of its payload.
+    pub(crate) fn carries_arriving(&self) -> bool {
+        self.same_implementation()
+            && self.terms.kind == ConnectionType::BulkOut
+            && self.terms.version >= Version::V3
+    }
+
     /// The implementation ID of this node, if the peer is of the same implementation.
     pub(crate) fn own_id(&self) -> Option<NonZeroU64> {
         NonZeroU64::new(self.ni.shared.config.implementation_id).filter(|_| self.same_implementation())

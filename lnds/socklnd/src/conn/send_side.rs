@@ -10,10 +10,12 @@ use crate::socket_io::{self, Vecs};
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::{AfterWrite, Unacked};
+use lnet_core::lnd::{Arrival, Arrived};
 use lnet_core::message::TakenCredits;
 use lnet_core::{Confirmation, MessageOrigin, OutgoingMessage, Pooled, SendFailure};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 /// Maximum number of queued NOOPs: a peer that exceeds it asks for delivery ACKs and does not read them.
@@ -38,6 +40,8 @@ pub(crate) struct Outgoing {
     pub(super) cookie: Option<MessageId>,
     /// Whether a checksum is still to be computed.
     pub(super) unsealed: bool,
+    /// The arrival of the payload, if that was not complete when the message was queued.
+    pub(super) arrival: Option<Arc<Arrival>>,
 }
 
 impl Outgoing {
@@ -59,7 +63,8 @@ impl Outgoing {
         };
         let Some(head) = head else { return Err(message) };
         let unsealed = checksum && version == Version::V2;
-        Ok(Self { head, sent: 0, message: Some(message), wants_ack, ack, cookie: None, unsealed })
+        let arrival = message.arrival().cloned();
+        Ok(Self { head, sent: 0, message: Some(message), wants_ack, ack, cookie: None, unsealed, arrival })
     }
 
     pub(crate) fn noop(cookies: Cookies) -> Self {
@@ -72,7 +77,8 @@ impl Outgoing {
     }
 
     const fn without_message(head: Head) -> Self {
-        Self { head, sent: 0, message: None, wants_ack: false, ack: 0, cookie: None, unsealed: false }
+        let (sent, message, wants_ack, ack, cookie) = (0, None, false, 0, None);
+        Self { head, sent, message, wants_ack, ack, cookie, unsealed: false, arrival: None }
     }
 
     /// Assigns the message ID that the delivery ACK will name; returns false when the connection has none left. `own_id` is
@@ -125,13 +131,40 @@ impl Outgoing {
         (self.head.bytes().len() + payload).saturating_sub(self.sent)
     }
 
-    pub(super) fn add_to<'a>(&'a self, vecs: &mut Vecs<'a>) {
+    /// The number of payload bytes that have been written.
+    pub(super) fn payload_sent(&self) -> usize {
+        self.sent.saturating_sub(self.head.bytes().len())
+    }
+
+    /// Adds what is not written yet, as far as it has arrived; returns whether that is all.
+    pub(super) fn add_to<'a>(&'a self, vecs: &mut Vecs<'a>) -> bool {
         let head = self.head.bytes();
         vecs.bytes_to_send(head.get(self.sent..).unwrap_or_default());
-        if let Some(message) = &self.message {
-            let payload = message.payload().advanced(self.sent.saturating_sub(head.len()));
-            let left = payload.remaining();
-            vecs.memory(payload, left);
+        let Some(message) = &self.message else { return true };
+        let sent = self.payload_sent();
+        let payload = message.payload().advanced(sent);
+        let left = payload.remaining();
+        let ready = match self.arrival.as_ref().map(|arrival| arrival.arrived()) {
+            None | Some(Arrived::Whole) => left,
+            Some(Arrived::Part(arrived)) => left.min(arrived.saturating_sub(sent)),
+            Some(Arrived::Failed) => 0,
+        };
+        vecs.memory(payload, ready);
+        ready == left
+    }
+
+    /// Whether the rest of the payload will not arrive.
+    pub(super) fn has_failed(&self) -> bool {
+        self.arrival.as_ref().is_some_and(|arrival| arrival.arrived() == Arrived::Failed)
+    }
+
+    /// The state of the socket, for which this message is the first to be written.
+    fn occupies(&self) -> Occupied {
+        match (self.arrival.as_ref().map(|arrival| arrival.arrived()), self.cookie) {
+            (Some(Arrived::Part(arrived)), Some(id)) if self.sent > 0 => {
+                Occupied::ByArriving { id, starved: arrived <= self.payload_sent() }
+            }
+            _ => Occupied::No,
         }
     }
 }
@@ -190,6 +223,19 @@ pub(super) enum Writer {
     },
     /// The scheduler continues: when the socket is writable again, or after a thread has written for long.
     Scheduler,
+}
+
+/// Whether the socket is in the middle of a message that is still arriving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occupied {
+    No,
+    /// A thread is writing at this moment.
+    Unknown,
+    /// The message with this ID has been begun; `starved`: all that has arrived is written.
+    ByArriving {
+        id: MessageId,
+        starved: bool,
+    },
 }
 
 /// The treatment of a message that a thread has to send.
@@ -262,7 +308,9 @@ impl OpenSide<'_> {
     /// The load of the connection with `out`, of which `unsent` bytes are to be sent in all, if `out` may be postponed: nobody writes,
     /// and the delivery ACKs of messages of this kind come soon.
     pub(super) fn load(&self, out: &Outgoing, unsent: usize) -> Option<Load> {
-        let may_wait = *self.writer == Writer::Nobody && out.cookie.is_some() && !cork::is_corking();
+        let is_whole = out.arrival.is_none();
+        let may_wait =
+            *self.writer == Writer::Nobody && out.cookie.is_some() && is_whole && !cork::is_corking();
         may_wait.then(|| Load { queued: self.queue.len(), unsent, unacked: self.unacked.len() })
     }
 
@@ -330,10 +378,10 @@ impl SendSide {
         self.writer.uncork()
     }
 
-    /// Takes the message that is queued, if there is just one.
+    /// Takes the message that is queued, if there is just one, and it is there in full.
     pub(super) fn take_only(&mut self) -> Option<Outgoing> {
         match &mut self.sending {
-            Sending::Open(queue) if queue.len() == 1 => queue.pop_front(),
+            Sending::Open(queue) if queue.len() == 1 => queue.pop_front_if(|out| out.arrival.is_none()),
             Sending::Open(_) | Sending::EndedMessages(_) => None,
         }
     }
@@ -341,6 +389,17 @@ impl SendSide {
     /// See [`Writer::take_over`].
     pub(super) fn take_over(&mut self) -> bool {
         self.writer.take_over()
+    }
+
+    /// Whether a message that is still arriving has been begun.
+    pub(super) fn occupied(&self) -> Occupied {
+        match (&self.sending, self.writer) {
+            (Sending::Open(_), Writer::Thread { .. }) => Occupied::Unknown,
+            (Sending::Open(queue), Writer::Nobody | Writer::Scheduler) => {
+                queue.front().map_or(Occupied::No, Outgoing::occupies)
+            }
+            (Sending::EndedMessages(_), _) => Occupied::No,
+        }
     }
 
     /// The messages that the connection keeps, in the queue or until their delivery ACKs.

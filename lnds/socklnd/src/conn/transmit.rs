@@ -16,13 +16,14 @@ use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::message_id::MessageId;
 use lnd_common::unacked::AfterWrite;
+use lnet_core::lnd::ArrivalWaiter;
 use lnet_core::message::TakenCredits;
 use lnet_core::{Confirmation, Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use std::io::ErrorKind;
 use std::num::NonZeroU64;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 /// Maximum number of messages written with one system call.
 const BATCH: usize = 32;
@@ -36,6 +37,8 @@ enum WriteResult {
     /// The batch has more runs of memory than one system call takes.
     More,
     SocketFull,
+    /// The rest of the first message that is not written has not arrived.
+    Starved,
     Failed(ConnError),
 }
 
@@ -68,7 +71,7 @@ impl Connection {
             }
             let turn = open.writer.take_turn(|| cork::hold(self));
             // Confirmations that wait for it go first.
-            if turn != Turn::Write || !open.queue.is_empty() {
+            if turn != Turn::Write || !open.queue.is_empty() || out.arrival.is_some() {
                 open.queue.push_back(out);
                 drop(side);
                 if turn != Turn::Queue {
@@ -84,7 +87,7 @@ impl Connection {
     fn write_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         match self.write(std::slice::from_mut(&mut out)) {
             WriteResult::All => self.wrote_one(out),
-            WriteResult::More => {
+            WriteResult::More | WriteResult::Starved => {
                 self.drain_queue(Some(out), false);
                 Transmitted::Kept
             }
@@ -313,9 +316,20 @@ impl Connection {
                     return self.give_up(batch, conn_error, written);
                 }
             };
+            if batch.iter().any(Outgoing::has_failed) {
+                batch = match self.without_failed(batch, written) {
+                    Ok(batch) => batch,
+                    Err(batch) => {
+                        self.writing_failed(ConnError::Abandoned);
+                        return self.give_up(batch, ConnError::Abandoned, written);
+                    }
+                };
+            }
+            let mut starved = false;
             match self.write(&mut batch) {
                 WriteResult::All | WriteResult::More => full = false,
                 WriteResult::SocketFull => full = true,
+                WriteResult::Starved => (full, starved) = (false, true),
                 WriteResult::Failed(conn_error) => {
                     self.writing_failed(conn_error);
                     return self.give_up(batch, conn_error, written);
@@ -324,12 +338,59 @@ impl Connection {
             let done = batch.iter().take_while(|out| out.left() == 0).count();
             self.progress.written.fetch_add(done as u64, Ordering::Relaxed);
             self.note_all_written(batch.drain(..done), written);
+            if starved {
+                batch = match self.await_arrival(batch, written) {
+                    Some(batch) => batch,
+                    None => return,
+                };
+            }
         }
         let stopped = lock(&self.tx).stop_for_now(batch);
         match stopped {
             Ok(()) => self.scheduler.schedule(Arc::clone(self)),
             Err((batch, conn_error)) => self.give_up(batch, conn_error, written),
         }
+    }
+
+    /// Takes the messages of which nothing was written, and whose payload will not arrive, out of the batch. `Err`: the first message has
+    /// been begun, and cannot be completed.
+    fn without_failed(
+        &self,
+        mut batch: Vec<Outgoing>,
+        written: &mut Written,
+    ) -> Result<Vec<Outgoing>, Vec<Outgoing>> {
+        if batch.first().is_some_and(|out| out.has_failed() && out.sent > 0) {
+            return Err(batch);
+        }
+        for out in batch.extract_if(.., |out| out.sent == 0 && out.has_failed()) {
+            self.unsent.fetch_sub(out.left(), Ordering::Relaxed);
+            if let Some(cookie) = out.cookie {
+                lock(&self.tx).unacked.withdraw(cookie);
+            }
+            written.ended.extend(self.given_back(out, ConnError::Abandoned));
+        }
+        Ok(batch)
+    }
+
+    /// Ends the writer's work until more of the first message has arrived. Returns what is to be written if that is so already, and no
+    /// other thread writes it.
+    fn await_arrival(
+        self: &Arc<Self>,
+        batch: Vec<Outgoing>,
+        written: &mut Written,
+    ) -> Option<Vec<Outgoing>> {
+        let first = batch.first().and_then(|out| Some((out.arrival.clone()?, out.payload_sent())));
+        let stopped = lock(&self.tx).stop_for_now(batch);
+        if let Err((batch, conn_error)) = stopped {
+            self.give_up(batch, conn_error, written);
+            return None;
+        }
+        // Only now: from here on another thread may be the writer.
+        let waits = first.is_some_and(|(arrival, sent)| {
+            arrival.wait(sent, Arc::downgrade(self) as Weak<dyn ArrivalWaiter>)
+        });
+        let is_writer = !waits && lock(&self.tx).on_writable();
+        is_writer.then(|| lock(&self.tx).take_spare().0)
     }
 
     fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, written: &mut Written) {
@@ -343,7 +404,7 @@ impl Connection {
     fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> WriteResult {
         batch.iter_mut().for_each(Outgoing::seal);
         match send(self.fd(), batch) {
-            Ok((sent, full)) => {
+            Ok(Written { sent, full, starved }) => {
                 self.unsent.fetch_sub(sent, Ordering::Relaxed);
                 self.note_written();
                 let mut left = sent;
@@ -355,6 +416,7 @@ impl Connection {
                 match (full, batch.iter().all(|out| out.left() == 0)) {
                     (_, true) => WriteResult::All,
                     (true, false) => WriteResult::SocketFull,
+                    (false, false) if starved => WriteResult::Starved,
                     (false, false) => WriteResult::More,
                 }
             }
@@ -424,27 +486,53 @@ impl Connection {
     /// The failure of a message that has left, asks for a delivery ACK, and will not get it.
     fn unacked_failure(&self, conn_error: ConnError) -> SendFailure {
         let failure = conn_error.failure(BytesSent::Something);
-        SendFailure {
-            delivery: if self.same_implementation() { Delivery::Deduplicated } else { failure.delivery },
-            ..failure
-        }
+        let delivery = match failure.delivery {
+            Delivery::Unknown if self.same_implementation() => Delivery::Deduplicated,
+            known => known,
+        };
+        SendFailure { delivery, ..failure }
     }
 }
 
-/// Sends with one system call. Returns the number of bytes, and whether the socket is full now.
-fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<(usize, bool)> {
+impl ArrivalWaiter for Connection {
+    fn on_arrival(self: Arc<Self>) {
+        self.on_writable();
+    }
+
+    fn on_arrival_failed(self: Arc<Self>) {
+        let scheduler = Arc::clone(&self.scheduler);
+        scheduler.schedule(self);
+    }
+}
+
+/// The result of [`send`].
+struct Written {
+    /// The number of bytes.
+    sent: usize,
+    /// Whether the socket is full now.
+    full: bool,
+    /// Whether something was left out because it has not arrived.
+    starved: bool,
+}
+
+/// Sends with one system call.
+fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<Written> {
     loop {
         let mut vecs = Vecs::new();
+        let mut starved = false;
         for out in batch {
-            out.add_to(&mut vecs);
-            if vecs.is_full() {
+            starved = !out.add_to(&mut vecs);
+            if starved || vecs.is_full() {
                 break;
             }
+        }
+        if vecs.total() == 0 {
+            return Ok(Written { sent: 0, full: false, starved });
         }
         match socket_io::send(socket, &vecs) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
-            Ok(sent) => return Ok((sent, sent < vecs.total())),
+            Ok(sent) => return Ok(Written { sent, full: sent < vecs.total(), starved }),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Checks of connections with something under way, which detect a peer that becomes unresponsive.
 
+use crate::conn::send_side::Occupied;
 use crate::conn::watch::{CHECK_INTERVAL, Liveness, Watch};
 use crate::conn::{ConnPhase, Connection};
 use crate::decide::unresponsive::{Finding, TcpState, assess, is_lost_by_peer, is_response_late};
@@ -7,6 +8,7 @@ use crate::scheduler::Pollable;
 use crate::sync::lock;
 use crate::tcp;
 use lnet_core::Time;
+use lnet_core::lnd::MAX_CUT_THROUGH;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -28,7 +30,13 @@ impl Connection {
     /// Checks the connection. Returns whether it is to be checked again, and the result. The peer may be unresponsive for
     /// `limit`.
     pub(crate) fn check(&self, now: Time, limit: Duration) -> (bool, Option<Liveness>) {
-        if self.phase() != ConnPhase::Open || limit.is_zero() {
+        if self.phase() != ConnPhase::Open {
+            return (false, None);
+        }
+        if let Some(found) = self.check_starved(now) {
+            return found;
+        }
+        if limit.is_zero() {
             return (false, None);
         }
         let watch = self.update_watch(now);
@@ -81,6 +89,22 @@ impl Connection {
         }
         watch.late = late;
         (true, recovered.or_else(|| late.then_some(Liveness::Late)))
+    }
+
+    /// Checks whether the socket waits for a message that is still arriving, as [`Connection::check`] returns it; `None` if not.
+    fn check_starved(&self, now: Time) -> Option<(bool, Option<Liveness>)> {
+        let occupied = lock(&self.tx).occupied();
+        let mut watch = lock(&self.watch);
+        let Occupied::ByArriving { id, starved } = occupied else {
+            watch.occupied = watch.occupied.filter(|_| occupied == Occupied::Unknown);
+            return None;
+        };
+        let since = watch.occupied.filter(|(known, _)| *known == id).map_or(now, |(_, since)| since);
+        watch.occupied = Some((id, since));
+        starved.then(|| match now.since(since) >= MAX_CUT_THROUGH {
+            true => (false, Some(Liveness::Starved)),
+            false => (true, None),
+        })
     }
 
     /// Returns whether a connection on which bytes have arrived lately, the last of them `quiet_for` ago, has become late

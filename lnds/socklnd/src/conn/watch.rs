@@ -7,6 +7,7 @@ use crate::conn::{ConnPhase, Connection};
 use crate::decide::unresponsive::TcpState;
 use crate::sync::lock;
 use crate::wake::Wake;
+use lnd_common::message_id::MessageId;
 use lnet_core::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -37,6 +38,8 @@ pub(crate) struct Watch {
     pub(crate) surplus_connect: Option<Time>,
     /// The time since which checks cannot tell whether the peer is unresponsive.
     pub(crate) undecided: Option<Time>,
+    /// The ID of the message that has been begun while it arrives, and the time of the first check that found it so.
+    pub(crate) occupied: Option<(MessageId, Time)>,
     /// Whether the last check found the connection late.
     pub(crate) late: bool,
     /// Whether the last check found the peer unresponsive.
@@ -52,6 +55,8 @@ pub(crate) enum Liveness {
     Unresponsive,
     /// Bytes arrive, but sent ones are not acknowledged.
     Unacknowledged,
+    /// The sender of a message that is sent on while it arrives has stalled.
+    Starved,
     /// Bytes have arrived after one of these results.
     Responsive,
 }
@@ -67,6 +72,7 @@ impl Watch {
             unacknowledged: None,
             surplus_connect: None,
             undecided: None,
+            occupied: None,
             late: false,
             unresponsive: false,
         }

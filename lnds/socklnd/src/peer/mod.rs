@@ -205,6 +205,20 @@ impl Peer {
         }
     }
 
+    /// Whether a message with `length` bytes of payload, which is still arriving, would be begun at once, on a connection that only large
+    /// messages use and that nothing waits for.
+    pub(crate) fn may_cut_through(&self, length: usize) -> bool {
+        let config = &self.ni.shared.config;
+        let state = lock(&self.state);
+        // Without the checks of connections nothing would end one that is kept for too long.
+        if config.unresponsive_timeout.is_zero() || state.late || state.unresponsive {
+            return false;
+        }
+        let best = state.best(TxKind::Message(length), config.min_bulk);
+        best.and_then(|best| state.connections.get(best))
+            .is_some_and(|slot| slot.connection.carries_arriving() && !slot.connection.has_unsent())
+    }
+
     fn target(&self, state: &mut PeerState, message: Pooled<OutgoingMessage>) -> TxTarget {
         if state.must_queue() {
             state.waiting.push_back(WaitingMessage { message, since: self.ni.shared.now() });
@@ -270,6 +284,10 @@ impl Peer {
             let failure = SendFailure { delivery: Delivery::NeedsOrigin, ..failure };
             return Ok(SendOutcome::Done(message, Err(failure)));
         }
+        if message.arrival().is_some() && !connection.carries_arriving() {
+            let failure = ConnError::Abandoned.failure(BytesSent::Nothing);
+            return Ok(SendOutcome::Done(message, Err(failure)));
+        }
         let ack = self.pending_acks.take_one();
         if ack.is_some() {
             self.ni.counts.acks.add();
@@ -332,14 +350,19 @@ impl PeerState {
         self.schedule.start_over();
     }
 
-    fn choose(&mut self, tx: TxKind, min_bulk: u32) -> Option<Arc<Connection>> {
+    /// The index of the best connection.
+    fn best(&self, tx: TxKind, min_bulk: u32) -> Option<usize> {
         let candidates = self.connections.iter().map(|slot| Candidate {
             kind: slot.connection.terms.kind,
             version: slot.connection.terms.version,
             unsent: slot.connection.unsent(),
             last_used: slot.last_used,
         });
-        let best = choose(candidates, tx, min_bulk)?;
+        choose(candidates, tx, min_bulk)
+    }
+
+    fn choose(&mut self, tx: TxKind, min_bulk: u32) -> Option<Arc<Connection>> {
+        let best = self.best(tx, min_bulk)?;
         let slot = self.connections.get_mut(best)?;
         self.uses += 1;
         slot.last_used = self.uses;

@@ -43,6 +43,11 @@ impl Peer {
                 }
                 return false;
             }
+            Liveness::Starved => {
+                self.ni.note_stalled(self.id, "the sender of a message that it waits for has stalled");
+                self.end_because_of(connection, ConnError::Abandoned);
+                return false;
+            }
             Liveness::Unresponsive if self.is_responsive(limit) => return false,
             Liveness::Unresponsive => false,
             Liveness::Unacknowledged => true,

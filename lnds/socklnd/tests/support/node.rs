@@ -43,7 +43,17 @@ impl Node {
 
     /// Starts a node whose core has a running clock, and a thread that runs its monitor.
     pub fn start_with_monitor(nid: Nid, config: SocklndConfig, change: impl FnOnce(&mut CoreConfig)) -> Self {
-        let driver = Socklnd::new(config, running_clock());
+        Self::start_with_monitor_and_clock(nid, config, running_clock(), change)
+    }
+
+    /// Like [`Self::start_with_monitor`], with a driver that reads the time from `clock`.
+    pub fn start_with_monitor_and_clock(
+        nid: Nid,
+        config: SocklndConfig,
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut CoreConfig),
+    ) -> Self {
+        let driver = Socklnd::new(config, clock);
         let mut config = Self::core_config();
         config.clock = running_clock();
         change(&mut config);

@@ -100,6 +100,8 @@ impl Connection {
                 Report::Confirmed(id, confirmation) => {
                     self.ni.upcalls.confirmed(self.terms.identity.id.nid, id, confirmation);
                 }
+                Report::SendsOn(message) => self.ni.upcalls.send_cut_through(message),
+                Report::Arrived(arrival, bytes) => arrival.advance(bytes),
                 Report::Received(message) => self.ni.upcalls.received(message, Ok(())),
                 Report::Stored(action, stored) => stored.execute(action, &self.ni),
             }
@@ -337,6 +339,7 @@ impl Connection {
         side.is_bulk = pending.length >= self.ni.shared.config.rx_copy_below;
         let mut payload = Payload::new(message, pending);
         payload.take(&mut side.buffer);
+        side.reports.extend(payload.report_part(&*self.ni.upcalls));
         side.state = RxState::Payload(payload);
         Ok(Flow::Continue)
     }
@@ -381,16 +384,16 @@ impl Connection {
     fn read(&self, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
         cork::flush();
         let ahead = side.read_ahead_limit();
-        let ReceiveSide { buffer, state, .. } = side;
+        let ReceiveSide { buffer, state, reports, .. } = side;
         let result = loop {
             let mut vecs = Vecs::new();
             let mut head_follows = true;
             match state {
                 RxState::Payload(payload) => {
                     if let Some(message) = &payload.message {
-                        vecs.memory(message.payload().advanced(payload.got), payload.missing());
+                        vecs.memory(message.payload().advanced(payload.got), payload.next_part());
                     }
-                    head_follows = payload.surplus == 0;
+                    head_follows = payload.surplus == 0 && payload.next_part() == payload.missing();
                 }
                 RxState::Storing(Storing { stored, got, .. }) => {
                     vecs.buffer(stored.bytes.get_mut(*got..).unwrap_or_default());
@@ -410,6 +413,7 @@ impl Connection {
             RxState::Payload(payload) => {
                 let wanted = payload.missing().min(read);
                 payload.got += wanted;
+                reports.extend(payload.report_part(&*self.ni.upcalls));
                 wanted
             }
             RxState::Storing(storing) => {

@@ -10,12 +10,15 @@ use crate::socket_io;
 use crate::spare_memory::SpareObjects;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::pending_acks::AckFor;
-use lnet_core::lnd::RxAction;
+use lnet_core::lnd::{Arrival, CutThrough, RxAction, Upcalls};
 use lnet_core::{ArrivingMessage, Confirmation, Errno, OutgoingMessage, Pooled, Time};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+/// The part of a large payload that is read and sent on at once, in bytes.
+const PART: usize = 256 << 10;
 
 /// The receiving half of a connection.
 #[derive(Debug)]
@@ -45,6 +48,10 @@ pub(super) enum Report {
     Sent(Pooled<OutgoingMessage>),
     /// The gateway confirms the message with this ID.
     Confirmed(NonZeroU64, Confirmation),
+    /// A message whose payload is arriving is sent on.
+    SendsOn(Pooled<OutgoingMessage>),
+    /// This number of bytes of such a payload has arrived.
+    Arrived(Arc<Arrival>, usize),
     /// The payload of a message has arrived in full.
     Received(ArrivingMessage),
     /// A deferred message has arrived in full, and the core has decided about it.
@@ -135,6 +142,8 @@ pub(super) struct Payload {
     pub(super) surplus: usize,
     /// Whether the payload has been passed to the core.
     pub(super) delivered: bool,
+    /// Whether the core may send the message on before it is complete.
+    pub(super) may_cut_through: bool,
     pub(super) pending: Pending,
 }
 
@@ -228,7 +237,30 @@ impl Payload {
     pub(super) fn new(message: Option<ArrivingMessage>, pending: Pending) -> Self {
         let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
         let surplus = pending.length - wanted;
-        Self { message, wanted, got: 0, surplus, delivered: false, pending }
+        // A payload with a checksum may turn out to be wrong at its end.
+        let may_cut_through = matches!(message, Some(ArrivingMessage::ForAnother(_)))
+            && surplus == 0
+            && pending.check.is_none();
+        Self { message, wanted, got: 0, surplus, delivered: false, may_cut_through, pending }
+    }
+
+    /// Returns the report that is due when a part of the payload, and not all, has arrived.
+    pub(super) fn report_part(&mut self, upcalls: &dyn Upcalls) -> Option<Report> {
+        let message = self.message.as_mut().filter(|_| self.wanted > self.got)?;
+        if let Some(arrival) = message.arrival() {
+            return Some(Report::Arrived(Arc::clone(arrival), self.got));
+        }
+        if !self.may_cut_through {
+            return None;
+        }
+        match upcalls.cut_through(message, self.got) {
+            CutThrough::Begin(message) => Some(Report::SendsOn(message)),
+            CutThrough::NotYet => None,
+            CutThrough::Never => {
+                self.may_cut_through = false;
+                None
+            }
+        }
     }
 
     /// Takes bytes that were read ahead.
@@ -250,6 +282,11 @@ impl Payload {
     pub(super) const fn missing(&self) -> usize {
         self.wanted - self.got
     }
+
+    /// Number of bytes to read next: a part of a payload that is sent on while it arrives, which leaves while the next part is read.
+    pub(super) fn next_part(&self) -> usize {
+        if self.may_cut_through { self.missing().min(PART) } else { self.missing() }
+    }
 }
 
 #[cfg(test)]
@@ -266,7 +303,8 @@ mod tests {
             ack_for: AckFor::Unanswered,
             check: None,
         };
-        RxState::Payload(Payload { message: None, wanted, got, surplus, delivered, pending })
+        let may_cut_through = false;
+        RxState::Payload(Payload { message: None, wanted, got, surplus, delivered, may_cut_through, pending })
     }
 
     #[test]
