@@ -212,6 +212,40 @@ fn messages_leave_a_router_that_is_gone_and_return_when_it_is_back() {
     shutdown(rails, &[back, stays]);
 }
 
+/// Fails if a large message is lost, or arrives with other bytes, whose connection to a router ends while the router sends its beginning on.
+#[test]
+fn nothing_is_lost_while_connections_to_routers_end_in_the_middle_of_large_messages() {
+    for round in 0..3 {
+        // A connection that a message occupies must be ended in its time.
+        let site = Site { others: &[("SOCKLND_UNRESPONSIVE_MS", "600")], ..Site::new(Discovery::On) };
+        let (rails, routers) = site.two_routers(80, 81);
+        let cut_through = || routers.iter().map(|it| it.core().admin().forwarded().cut_through).sum::<u64>();
+        wait_until("routers send large messages on while they arrive", || {
+            rails.transfer(Transfer::Put, 10, 1 << 20, 1);
+            cut_through() > 0
+        });
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::SeqCst) {
+                    for gateway in ["127.0.80.8@tcp", "127.0.80.9@tcp"].map(|text| text.parse().unwrap()) {
+                        for alive in [false, true] {
+                            rails.near.core().admin().notify_peer_ni(gateway, alive);
+                        }
+                    }
+                }
+            });
+            rails.transfer(Transfer::Put, 100, 1 << 20, 8);
+            rails.transfer(Transfer::Get, 100, 1 << 20, 8);
+            done.store(true, Ordering::SeqCst);
+        });
+        wait_until(&format!("routers have no message, round {round}"), || {
+            routers.iter().all(|router| router.core().message_counts().msgs_alloc == 0)
+        });
+        shutdown(rails, &routers);
+    }
+}
+
 #[test]
 fn nothing_is_lost_while_routes_come_and_go() {
     let site = Site::new(Discovery::On);

@@ -188,7 +188,7 @@ fn node(networks: &str, port: &str, discovery: Discovery) -> Arc<Node> {
     node_with(networks, "", port, discovery, &[])
 }
 
-/// A node with routes, in the form of `LNET_ROUTES`, and other variables.
+/// A node with routes, in the form of `LNET_ROUTES`, and other variables, which count before those of this function.
 pub fn node_with(
     networks: &str,
     routes: &str,
@@ -196,7 +196,9 @@ pub fn node_with(
     discovery: Discovery,
     others: &[(&str, &str)],
 ) -> Arc<Node> {
+    let other = |variable: &str| others.iter().find(|(name, _)| *name == variable);
     let config = StartConfig::from_lookup(|variable| match variable {
+        _ if other(variable).is_some() => other(variable).map(|(_, value)| (*value).to_owned()),
         "LNET_NETWORKS" => Some(networks.to_owned()),
         "LNET_ROUTES" if !routes.is_empty() => Some(routes.to_owned()),
         "LNET_ACCEPT" => Some("all".to_owned()),
@@ -206,7 +208,7 @@ pub fn node_with(
         "LNET_FIRST_PING" => Some("0".to_owned()),
         // A rail is not given up because a busy machine is slow.
         "SOCKLND_UNRESPONSIVE_MS" => Some("0".to_owned()),
-        _ => others.iter().find(|(name, _)| *name == variable).map(|(_, value)| (*value).to_owned()),
+        _ => None,
     });
     Node::start(Pid::LUSTRE, config.unwrap()).unwrap()
 }
