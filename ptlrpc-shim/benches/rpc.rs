@@ -1,7 +1,7 @@
 //! RPCs beside bare LNet PUTs and raw TCP, over loopback, between two processes: round trips, bulk data, and many clients.
 //!
 //! All are measured once in each round, one after the other, so that a slow period of the machine affects all of them.
-//! `RPC_ROUNDS`, `RPC_SECONDS` and `RPC_CLIENTS` change how long it takes.
+//! `RPC_ROUNDS`, `RPC_SECONDS` and `RPC_CLIENTS` change how long it takes; `RPC_ROWS` selects the rows whose name contains it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[path = "rpc/serve.rs"]
@@ -55,6 +55,8 @@ fn main() {
     let rounds = number("RPC_ROUNDS").unwrap_or(7.0) as usize;
     let mut fixture = Fixture::start();
     let mut rows = rows();
+    let selected = std::env::var("RPC_ROWS").unwrap_or_default();
+    rows.retain(|(row, _)| row.what.contains(&selected));
     for _ in 0..rounds {
         for (row, measure) in &mut rows {
             row.samples.push(measure(&mut fixture));

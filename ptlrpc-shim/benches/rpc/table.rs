@@ -11,7 +11,7 @@ pub(crate) enum Unit {
 
 #[derive(Debug)]
 pub(crate) struct Row {
-    what: &'static str,
+    pub(crate) what: &'static str,
     who: &'static str,
     unit: Unit,
     pub(crate) samples: Vec<f64>,
