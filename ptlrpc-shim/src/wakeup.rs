@@ -2,14 +2,14 @@
 
 use crate::clock::{Clock, Time};
 use crate::lnet::Node;
-use lnet_api::sync::{lock, wait_until};
-use std::sync::{Arc, Condvar, Mutex};
+use lnet_api::sync::{Condition, lock};
+use std::sync::{Arc, Mutex};
 
 /// The requests of one thread that have something to process.
 #[derive(Debug, Default)]
 pub(crate) struct ReadyQueue {
     ready: Mutex<Vec<usize>>,
-    changed: Condvar,
+    changed: Condition,
 }
 
 /// Adds one request to the queue and wakes its thread. Any thread may call it, event handlers too.
@@ -32,7 +32,7 @@ impl ReadyQueue {
         }
         let mut ready = lock(&self.ready);
         while ready.is_empty() && until.is_none_or(|until| clock.now() < until) {
-            ready = wait_until(clock, &self.changed, ready, until);
+            ready = self.changed.wait_until(clock, ready, until);
         }
         std::mem::take(&mut ready)
     }

@@ -16,10 +16,10 @@ use crate::message::{Body, ConnectData, ConnectFlags, Xid, XidSource};
 use crate::recent_max::RecentMax;
 use crate::timeouts::Timeouts;
 use crate::wakeup::Waker;
-use lnet_api::sync::{lock, wait_until};
+use lnet_api::sync::{Condition, lock};
 use lnet_log::{LogClass, RateLimitedLog, write_line};
 use std::fmt::Arguments;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The state of an import, used from any thread.
@@ -31,7 +31,7 @@ pub(crate) struct Session {
     /// Wakes the thread that polls the session.
     poller: Waker,
     state: Mutex<SessionState>,
-    changed: Condvar,
+    changed: Condition,
     log: RateLimitedLog,
 }
 
@@ -94,7 +94,7 @@ impl Session {
             cookie,
             poller,
             state: Mutex::new(state),
-            changed: Condvar::new(),
+            changed: Condition::new(),
             log: RateLimitedLog::new(),
         }
     }
@@ -156,7 +156,7 @@ impl Session {
                 _ if until.is_some_and(|until| until <= clock.now()) => {
                     return Err(state.last_error.unwrap_or(Errno::TimedOut));
                 }
-                _ => state = wait_until(clock, &self.changed, state, until),
+                _ => state = self.changed.wait_until(clock, state, until),
             }
         }
     }

@@ -10,10 +10,10 @@ use super::workers::Workers;
 use crate::wire::{PORTAL_FRAMEWORK, PORTAL_TESTS, RpcCounters, Service};
 use lnet_api::Errno;
 use lnet_api::clock::Clock;
-use lnet_api::sync::{lock, wait_until};
+use lnet_api::sync::{Condition, lock};
 use lnet_api::{Counters, Nid, Node};
 use lnet_os::thread::JoinHandle;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub struct RpcEngine {
     buffers: Arc<RequestBuffers>,
     workers: Workers,
     ticker: Mutex<Option<JoinHandle<()>>>,
-    end: Arc<(Mutex<bool>, Condvar)>,
+    end: Arc<(Mutex<bool>, Condition)>,
 }
 
 impl RpcEngine {
@@ -63,7 +63,7 @@ impl RpcEngine {
             let mut has_ended = lock(&end.0);
             while !*has_ended {
                 if shared.clock.now() < next {
-                    has_ended = wait_until(&*shared.clock, &end.1, has_ended, Some(next));
+                    has_ended = end.1.wait_until(&*shared.clock, has_ended, Some(next));
                     continue;
                 }
                 drop(has_ended);

@@ -6,10 +6,10 @@ use super::match_bits::MatchBits;
 use super::workers::{Task, TaskQueue};
 use lnet_api::Node;
 use lnet_api::clock::Clock;
-use lnet_api::sync::{lock, wait};
+use lnet_api::sync::{Condition, lock};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 
 /// The group of threads that runs a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +65,13 @@ impl Shared {
 /// The objects of one type that have not ended.
 pub(crate) struct Registry<T> {
     objects: Mutex<HashMap<u64, Arc<T>>>,
-    none_left: Condvar,
+    none_left: Condition,
     next: AtomicU64,
 }
 
 impl<T> Default for Registry<T> {
     fn default() -> Self {
-        Self { objects: Mutex::default(), none_left: Condvar::new(), next: AtomicU64::new(0) }
+        Self { objects: Mutex::default(), none_left: Condition::new(), next: AtomicU64::new(0) }
     }
 }
 
@@ -108,7 +108,7 @@ impl<T> Registry<T> {
     pub(crate) fn wait_until_none(&self) {
         let mut objects = lock(&self.objects);
         while !objects.is_empty() {
-            objects = wait(&self.none_left, objects);
+            objects = self.none_left.wait(objects);
         }
     }
 }

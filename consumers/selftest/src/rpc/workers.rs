@@ -2,10 +2,10 @@
 
 use lnet_api::Errno;
 use lnet_api::Node;
-use lnet_api::sync::{lock, wait};
+use lnet_api::sync::{Condition, lock};
 use lnet_os::thread::JoinHandle;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// A task for a thread of the engine.
@@ -17,7 +17,7 @@ pub(crate) trait Task: Send + Sync {
 #[derive(Default)]
 pub(crate) struct TaskQueue {
     tasks: Mutex<Tasks>,
-    changed: Condvar,
+    changed: Condition,
 }
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl TaskQueue {
                 return None;
             }
             tasks.sleeping += 1;
-            tasks = wait(&self.changed, tasks);
+            tasks = self.changed.wait(tasks);
             tasks.sleeping -= 1;
         }
     }

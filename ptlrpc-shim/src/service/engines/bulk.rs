@@ -7,10 +7,10 @@ use crate::Errno;
 use crate::lnet::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Nid, ProcessId, Region, RegionSlice};
 use crate::message::BulkBits;
 use crate::message::header::MAX_MESSAGE_LEN;
-use lnet_api::sync::{lock, wait_until};
+use lnet_api::sync::{Condition, lock};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The most bytes of one MD.
@@ -40,7 +40,7 @@ pub(crate) struct BulkTransfer<'a> {
 #[derive(Default)]
 struct BulkProgress {
     state: Mutex<BulkState>,
-    changed: Condvar,
+    changed: Condition,
 }
 
 #[derive(Default)]
@@ -169,7 +169,7 @@ impl BulkTransfer<'_> {
                 continue;
             }
             let until = deadline.min(now + POLL_INTERVAL);
-            state = wait_until(&*env.clock, &progress.changed, state, Some(until));
+            state = progress.changed.wait_until(&*env.clock, state, Some(until));
         }
         if state.live > 0 {
             drop(state);
@@ -178,7 +178,7 @@ impl BulkTransfer<'_> {
             let until = env.now() + env.config.stop_timeout;
             state = lock(&progress.state);
             while state.live > 0 && env.now() < until {
-                state = wait_until(&*env.clock, &progress.changed, state, Some(until));
+                state = progress.changed.wait_until(&*env.clock, state, Some(until));
             }
         }
         state.failed.map_or(Ok(()), Err)

@@ -2,15 +2,15 @@
 
 use crate::clock::{Clock, Time};
 use crate::lnet::{Md, Node};
-use lnet_api::sync::{lock, wait_until};
+use lnet_api::sync::{Condition, lock};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 
 /// Descriptors of one kind, which can be unlinked and waited for together.
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorSet {
     state: Mutex<DescriptorState>,
-    is_empty: Condvar,
+    is_empty: Condition,
 }
 
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl DescriptorSet {
     pub(crate) fn wait_until_empty(&self, clock: &dyn Clock, until: Time) -> bool {
         let mut state = lock(&self.state);
         while !state.live.is_empty() && clock.now() < until {
-            state = wait_until(clock, &self.is_empty, state, Some(until));
+            state = self.is_empty.wait_until(clock, state, Some(until));
         }
         state.live.is_empty()
     }

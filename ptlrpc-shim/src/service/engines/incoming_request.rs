@@ -8,8 +8,8 @@ use crate::service::config::Adaptive;
 use crate::service::rules::admission::RequestHead;
 use crate::service::rules::duplicates::RequestKey;
 use crate::service::rules::early_reply::{ClientTimeout, due, extended};
-use lnet_api::sync::{lock, wait};
-use std::sync::{Condvar, Mutex};
+use lnet_api::sync::{Condition, lock};
+use std::sync::Mutex;
 
 /// Identifies a request of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +21,7 @@ pub(crate) struct IncomingRequest {
     pub(crate) arrived: ArrivedRequest,
     pub(crate) head: RequestHead,
     state: Mutex<RequestState>,
-    early_reply_sent: Condvar,
+    early_reply_sent: Condition,
 }
 
 /// The state that changes while the request is in service.
@@ -89,7 +89,7 @@ impl IncomingRequest {
         timeout: ClientTimeout,
     ) -> Self {
         let state = RequestState { route, timeout, early: EarlyState::Open };
-        Self { id, arrived, head, state: Mutex::new(state), early_reply_sent: Condvar::new() }
+        Self { id, arrived, head, state: Mutex::new(state), early_reply_sent: Condition::new() }
     }
 
     /// The key that identifies the request among duplicates.
@@ -160,7 +160,7 @@ impl IncomingRequest {
     pub(crate) fn close(&self) -> ReplyRoute {
         let mut state = lock(&self.state);
         while state.early == EarlyState::Sending {
-            state = wait(&self.early_reply_sent, state);
+            state = self.early_reply_sent.wait(state);
         }
         state.early = EarlyState::Closed;
         state.route

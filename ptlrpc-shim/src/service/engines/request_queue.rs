@@ -1,9 +1,9 @@
 //! The queues of a service: requests that have arrived, and requests that are to be served (PR-53, PR-71).
 
 use crate::lnet::Node;
-use lnet_api::sync::{lock, wait};
+use lnet_api::sync::{Condition, lock};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex};
+use std::sync::Mutex;
 
 /// The priority of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum Work<A, R> {
 /// limited by their request buffers.
 pub(crate) struct RequestQueue<A, R> {
     state: Mutex<QueueState<A, R>>,
-    changed: Condvar,
+    changed: Condition,
 }
 
 struct QueueState<A, R> {
@@ -42,8 +42,6 @@ struct QueueState<A, R> {
     is_closed: bool,
     /// Whether a thread that would wait makes progress in LNet instead, and takes requests that arrive.
     is_progressing: bool,
-    /// The number of waiting threads.
-    sleeping: usize,
 }
 
 impl<A, R> RequestQueue<A, R> {
@@ -58,9 +56,8 @@ impl<A, R> RequestQueue<A, R> {
             max_normal_in_service: threads.saturating_sub(1).max(1),
             is_closed: false,
             is_progressing: false,
-            sleeping: 0,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Mutex::new(state), changed: Condition::new() }
     }
 
     /// Adds a request that has arrived. Called by event handlers. False: the queue is closed.
@@ -72,7 +69,7 @@ impl<A, R> RequestQueue<A, R> {
         state.arrived.push_back(arrived);
         // The thread that decides, or makes progress, takes this one next.
         if !state.is_deciding && !state.is_progressing {
-            self.wake_one(&state);
+            self.changed.notify_one();
         }
         true
     }
@@ -94,16 +91,7 @@ impl<A, R> RequestQueue<A, R> {
             if let Some(work) = state.next() {
                 return work;
             }
-            state.sleeping += 1;
-            state = wait(&self.changed, state);
-            state.sleeping -= 1;
-        }
-    }
-
-    /// Wakes a thread, if one sleeps: notifying is a system call, even if no thread waits.
-    fn wake_one(&self, state: &QueueState<A, R>) {
-        if state.sleeping > 0 {
-            self.changed.notify_one();
+            state = self.changed.wait(state);
         }
     }
 
@@ -121,7 +109,7 @@ impl<A, R> RequestQueue<A, R> {
         }
         // The calling thread takes another arrival next, or this request.
         if !state.arrived.is_empty() {
-            self.wake_one(&state);
+            self.changed.notify_one();
         }
         None
     }

@@ -2,14 +2,14 @@
 
 use super::incoming_request::RequestId;
 use crate::clock::{Clock, Time};
-use lnet_api::sync::{lock, wait_until};
+use lnet_api::sync::{Condition, lock};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Condvar, Mutex};
+use std::sync::Mutex;
 
 /// Requests (`R`) by the time of their next early reply, and deferred work (`W`). Any thread adds to it, event handlers too.
 pub(crate) struct TimerQueue<R, W> {
     state: Mutex<TimerState<R, W>>,
-    changed: Condvar,
+    changed: Condition,
 }
 
 struct TimerState<R, W> {
@@ -40,7 +40,7 @@ impl<R, W> Default for TimerQueue<R, W> {
             is_closed: false,
             wakes_at: None,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Mutex::new(state), changed: Condition::new() }
     }
 }
 
@@ -127,7 +127,7 @@ impl<R, W> TimerQueue<R, W> {
             // each would wake it.
             let until = until.into_iter().chain(state.wakes_at.filter(|at| *at > now)).min();
             state.wakes_at = until;
-            state = wait_until(clock, &self.changed, state, until);
+            state = self.changed.wait_until(clock, state, until);
         }
         if state.is_closed && state.work.is_empty() {
             return None;

@@ -13,14 +13,14 @@ use crate::wire::{Features, JoinReply, JoinRequest};
 use in_flight::InFlight;
 use lnet_api::Errno;
 use lnet_api::ProcessId;
-use lnet_api::sync::{lock, wait};
+use lnet_api::sync::lock;
 use lnet_os::thread::JoinHandle;
 use lnet_wire::Nid;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ impl ConsoleHost {
         let mut state = lock(&self.state);
         while !state.is_closed {
             match state.console.next_time() {
-                None => state = wait(&self.changed, state),
+                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(next) if next > now() => {
                     let left = next.saturating_sub(now());
                     let woken = self.changed.wait_timeout(state, left);
