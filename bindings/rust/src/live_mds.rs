@@ -9,8 +9,15 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// The number of descriptors that have not had their last event.
 #[derive(Debug, Default)]
 pub(crate) struct LiveMds {
-    count: Mutex<usize>,
+    state: Mutex<State>,
     none_left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    count: usize,
+    /// The number of threads that wait until there are none. Notifying is a system call, even if no thread waits.
+    waiting: usize,
 }
 
 /// A live descriptor, which is counted until the drop.
@@ -19,21 +26,25 @@ pub(crate) struct LiveMd(Arc<LiveMds>);
 
 impl LiveMds {
     pub(crate) fn add(self: &Arc<Self>) -> LiveMd {
-        *lock(&self.count) += 1;
+        lock(&self.state).count += 1;
         LiveMd(Arc::clone(self))
     }
 
     /// Waits until no descriptor is left, or until `is_down`: then no event comes any more. Returns whether none is left.
     pub(crate) fn wait_until_none(&self, is_down: impl Fn() -> bool) -> bool {
         loop {
-            let count = lock(&self.count);
-            if *count == 0 {
+            let mut state = lock(&self.state);
+            if state.count == 0 {
                 return true;
             }
-            let waited = self.none_left.wait_timeout(count, CHECK_INTERVAL);
-            if *waited.unwrap_or_else(PoisonError::into_inner).0 == 0 {
+            state.waiting += 1;
+            let waited = self.none_left.wait_timeout(state, CHECK_INTERVAL);
+            let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+            if state.count == 0 {
                 return true;
             }
+            drop(state);
             if is_down() {
                 return false;
             }
@@ -48,9 +59,9 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Drop for LiveMd {
     fn drop(&mut self) {
-        let mut count = lock(&self.0.count);
-        *count -= 1;
-        if *count == 0 {
+        let mut state = lock(&self.0.state);
+        state.count -= 1;
+        if state.count == 0 && state.waiting > 0 {
             self.0.none_left.notify_all();
         }
     }
