@@ -2,8 +2,9 @@
 
 use super::incoming_request::RequestId;
 use crate::clock::{Clock, Time};
+use foldhash::{HashMap, HashMapExt};
 use lnet_api::sync::{Condition, lock};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
 /// Requests (`R`) by the time of their next early reply, and deferred work (`W`). Any thread adds to it, event handlers too.

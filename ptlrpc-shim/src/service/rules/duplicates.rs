@@ -11,7 +11,8 @@
 //! acknowledges it, or uses the slot for a later request. So a server keeps no more replies of a client than it has slots.
 
 use crate::message::Xid;
-use std::collections::{BTreeMap, HashMap};
+use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeMap;
 
 /// The number of slots where client and server have no preference.
 pub(crate) const DEFAULT_SLOTS: u16 = 8;

@@ -9,8 +9,8 @@ use crate::message::body::ExportCookie;
 use crate::message::{Body, ConnectData, ConnectOps, ConnectRequest, Name};
 use crate::service::engines::difficult_reply::EndedQueue;
 use crate::service::rules::connect::{ClientSide, ConnectKind, agree, classify};
+use foldhash::{HashMap, HashMapExt};
 use lnet_api::sync::lock;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
