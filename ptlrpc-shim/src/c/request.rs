@@ -7,8 +7,9 @@ use super::set::PtlrpcSet;
 use crate::Errno;
 use crate::client::{Import, RequestId};
 use crate::lnet::Loan;
+use crate::message::builder::BufferLengths;
 use crate::message::header::MAX_BUFFERS;
-use crate::message::{Body, ByteOrder, Opcode, Portal, size_of_message};
+use crate::message::{ByteOrder, Opcode, Portal};
 use crate::request::{Bulk, Direction, Reply, Request};
 use lnet_api::c_pointer::{In, InOut, Out, Owned};
 use std::ffi::{c_int, c_void};
@@ -57,8 +58,8 @@ const MAX_BULK_LEN: usize = 64 << 20;
 pub(super) unsafe fn lengths<'a>(count: u32, lengths: In<'a, u32>) -> Result<&'a [u32], Errno> {
     // SAFETY: as many as the caller vouches for.
     let lengths = unsafe { lengths.elements(count, MAX_BUFFERS - 1, Errno::Invalid) }?;
-    let all: Vec<u32> = std::iter::once(Body::LEN as u32).chain(lengths.iter().copied()).collect();
-    size_of_message(&all).map(|_| lengths).ok_or(Errno::Invalid)
+    let all = BufferLengths::behind_body(lengths.iter().copied());
+    all.and_then(|all| all.size()).map(|_| lengths).ok_or(Errno::Invalid)
 }
 
 /// Buffers of these lengths. `ENOMEM`: no memory.

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::header::{
     AT_CKSUM, AT_COUNT, AT_FLAGS, AT_MAGIC, AT_REPSIZE, FIXED_LEN, MAGIC, MAX_BUFFERS, MAX_MESSAGE_LEN,
-    Message, MessageFlags, TooLong, buffer_range, total_len,
+    Message, MessageFlags, TooLong, buffer_range, size_of_message, total_len,
 };
 use lnet_wire::Errno;
 use lnet_wire::byte_order::ByteOrder;
@@ -48,6 +48,35 @@ impl LayoutError {
             Self::TooLong => Errno::MessageSize,
             Self::TooSmall { .. } => Errno::Overflow,
         }
+    }
+}
+
+/// The lengths of a message's buffers, of which the first is a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BufferLengths {
+    lengths: [u32; MAX_BUFFERS],
+    count: usize,
+}
+
+impl BufferLengths {
+    /// The lengths of a body and of these buffers. `None`: too many buffers.
+    pub(crate) fn behind_body(buffers: impl Iterator<Item = u32>) -> Option<Self> {
+        let mut all = Self { lengths: [0; MAX_BUFFERS], count: 0 };
+        for length in std::iter::once(Body::LEN as u32).chain(buffers) {
+            *all.lengths.get_mut(all.count)? = length;
+            all.count += 1;
+        }
+        Some(all)
+    }
+
+    /// Bytes of the message, as [`size_of_message`] has it.
+    pub(crate) fn size(&self) -> Option<usize> {
+        size_of_message(self.as_slice())
+    }
+
+    /// The lengths, for [`MessageMut::new`].
+    pub(crate) fn as_slice(&self) -> &[u32] {
+        &self.lengths[..self.count]
     }
 }
 
@@ -122,8 +151,9 @@ impl<'a> MessageMut<'a> {
 
     /// Writes to the beginning of buffer `index`, as far as it fits.
     pub(super) fn fill(&mut self, index: usize, with: &[u8]) {
-        for (to, from) in self.buffer_mut(index).into_iter().flatten().zip(with) {
-            *to = *from;
+        if let Some(buffer) = self.buffer_mut(index) {
+            let len = buffer.len().min(with.len());
+            buffer[..len].copy_from_slice(&with[..len]);
         }
     }
 }

@@ -4,7 +4,8 @@ use super::spec::Request;
 use crate::Errno;
 use crate::import::connect_state::ActiveConnection;
 use crate::lnet::Region;
-use crate::message::{Body, BodyFlags, ConnectOps, MessageFlags, MessageMut, Service, Xid, size_of_message};
+use crate::message::builder::BufferLengths;
+use crate::message::{Body, BodyFlags, ConnectOps, MessageFlags, MessageMut, Service, Xid};
 use std::time::Duration;
 
 /// The fields of a message that are not part of its [`Request`].
@@ -29,12 +30,11 @@ pub(super) struct MessageFields<'a> {
 
 /// Writes the message. `EINVAL`: it would be too long.
 pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Region, Errno> {
-    let lengths: Vec<u32> = std::iter::once(Body::LEN as u32)
-        .chain(request.buffers.iter().map(|buffer| buffer.len() as u32))
-        .collect();
-    let size = size_of_message(&lengths).ok_or(Errno::Invalid)?;
+    let of_buffers = request.buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));
+    let lengths = BufferLengths::behind_body(of_buffers).ok_or(Errno::Invalid)?;
+    let size = lengths.size().ok_or(Errno::Invalid)?;
     let mut region = Region::zeroed(size);
-    let mut message = MessageMut::new(region.bytes_mut(), &lengths).map_err(|bad| bad.errno())?;
+    let mut message = MessageMut::new(region.bytes_mut(), lengths.as_slice()).map_err(|bad| bad.errno())?;
     let op_flags = match (fields.is_connect, fields.initial) {
         (true, true) => ConnectOps::INITIAL.union(ConnectOps::NEXT_VER),
         (true, false) => ConnectOps::NEXT_VER,

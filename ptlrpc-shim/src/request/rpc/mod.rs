@@ -11,7 +11,8 @@ use crate::clock::Time;
 use crate::import::connect_state::{ActiveConnection, SendPermission};
 use crate::import::{Session, Tag};
 use crate::lnet::Node;
-use crate::message::{Body, BulkBits, Message, MessageKind, Xid, size_of_message};
+use crate::message::builder::BufferLengths;
+use crate::message::{BulkBits, Message, MessageKind, Xid};
 use crate::wakeup::Waker;
 use lnet_log::LogClass;
 use std::sync::Arc;
@@ -90,9 +91,8 @@ impl Rpc {
         purpose: Purpose,
         now: Time,
     ) -> Self {
-        let lengths: Vec<u32> =
-            std::iter::once(Body::LEN as u32).chain(request.reply_lengths.iter().copied()).collect();
-        let reply_len = size_of_message(&lengths);
+        let lengths = BufferLengths::behind_body(request.reply_lengths.iter().copied());
+        let reply_len = lengths.and_then(|lengths| lengths.size());
         let is_valid = reply_len.is_some() && request.bulk_md_count().is_ok();
         let phase =
             if is_valid { RpcPhase::New(None) } else { RpcPhase::Complete(Some(Err(Errno::Invalid))) };

@@ -3,9 +3,10 @@
 use super::incoming_request::ReplyRoute;
 use crate::Errno;
 use crate::lnet::Region;
+use crate::message::builder::BufferLengths;
 use crate::message::checksum::seal_early_reply;
 use crate::message::header::BODY_ONLY_LEN;
-use crate::message::{Body, MessageFlags, MessageKind, MessageMut, size_of_message};
+use crate::message::{Body, MessageFlags, MessageKind, MessageMut};
 use crate::service::handler::Reply;
 use crate::service::rules::admission::RequestHead;
 use crate::service::rules::early_reply::ClientTimeout;
@@ -80,10 +81,10 @@ pub(crate) fn build(
     max_reply: usize,
 ) -> Result<Region, Errno> {
     let of_buffers = buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));
-    let lengths: Vec<u32> = std::iter::once(Body::LEN as u32).chain(of_buffers).collect();
-    let size = size_of_message(&lengths).filter(|size| *size <= max_reply).ok_or(Errno::Overflow)?;
+    let lengths = BufferLengths::behind_body(of_buffers).ok_or(Errno::Overflow)?;
+    let size = lengths.size().filter(|size| *size <= max_reply).ok_or(Errno::Overflow)?;
     let mut region = Region::zeroed(size);
-    let mut message = MessageMut::new(region.bytes_mut(), &lengths).map_err(|bad| bad.errno())?;
+    let mut message = MessageMut::new(region.bytes_mut(), lengths.as_slice()).map_err(|bad| bad.errno())?;
     message.set_body(body);
     if head.at_support {
         message.set_flags(MessageFlags::AT_SUPPORT);
