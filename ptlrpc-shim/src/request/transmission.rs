@@ -7,7 +7,6 @@ use crate::Errno;
 use crate::lnet::{
     Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Node, ProcessId, Region, RegionSlice,
 };
-use crate::message::body::Body;
 use crate::message::checksum::early_reply_is_intact;
 use crate::message::header::BODY_ONLY_LEN;
 use crate::message::{BulkBits, Message};
@@ -45,8 +44,8 @@ pub(super) struct BulkSpec<'a> {
 pub(super) struct TransmissionStatus {
     /// The request could not be delivered.
     pub(super) failed: Option<Errno>,
-    /// The last early reply.
-    pub(super) early_reply: Option<Body>,
+    /// Seconds from the transmission on that the last early reply has extended the timeout to.
+    pub(super) early_timeout: Option<u32>,
     pub(super) early_replies: u32,
     /// The place of the reply in the reply buffer, once it has arrived.
     pub(super) reply: Option<Range<usize>>,
@@ -54,6 +53,8 @@ pub(super) struct TransmissionStatus {
     pub(super) truncated_from: Option<u32>,
     /// LNet may still write to the reply buffer.
     pub(super) reply_md_is_live: bool,
+    /// The request has not had its last event.
+    pub(super) request_md_is_live: bool,
     /// MDs of bulk data that have not had their last event.
     pub(super) live_bulk_mds: u32,
     pub(super) bulk_failed: Option<Errno>,
@@ -78,7 +79,8 @@ impl Transmission {
     /// Attaches the memory for bulk data and for the reply, then sends the request (PR-30). `waker` is woken by each event. After
     /// an error nothing was sent, and the memory is detached.
     pub(super) fn start(node: &Node, spec: TransmissionSpec<'_>, waker: Waker) -> Result<Self, Errno> {
-        let shared = Arc::new(Shared { status: Mutex::default(), waker });
+        let status = TransmissionStatus { request_md_is_live: true, ..TransmissionStatus::default() };
+        let shared = Arc::new(Shared { status: Mutex::new(status), waker });
         let bulk_mds = match &spec.bulk {
             Some(bulk) => shared.attach_bulk(node, bulk, spec.peer)?,
             None => Vec::new(),
@@ -114,8 +116,15 @@ impl Transmission {
 
     /// Unlinks the descriptors of the request and of the reply.
     pub(super) fn unlink_reply(&self, node: &Node) {
-        node.unlink(self.reply_md);
-        node.unlink(self.request_md);
+        let (reply_md_is_live, request_md_is_live) = {
+            let status = lock(&self.shared.status);
+            (status.reply_md_is_live, status.request_md_is_live)
+        };
+        for md in [(self.reply_md, reply_md_is_live), (self.request_md, request_md_is_live)] {
+            if let (md, true) = md {
+                node.unlink(md);
+            }
+        }
     }
 
     /// Unlinks the descriptors of bulk data.
@@ -193,6 +202,9 @@ struct RequestEvents(Arc<Shared>);
 
 impl EventHandler for RequestEvents {
     fn on_event(&self, event: &Event) {
+        if event.unlinked {
+            lock(&self.0.status).request_md_is_live = false;
+        }
         let errno = match (event.kind, event.status) {
             (_, Err(errno)) => errno,
             (EventKind::Unlink, Ok(())) => Errno::Shutdown,
@@ -220,7 +232,7 @@ impl EventHandler for ReplyEvents {
             match (event.kind, event.status, early) {
                 (EventKind::Put, Ok(()), Some(early)) => {
                     if let Some(early) = early.filter(|_| status.reply.is_none()) {
-                        status.early_reply = Some(early);
+                        status.early_timeout = Some(early);
                         status.early_replies += 1;
                     }
                 }
@@ -239,11 +251,11 @@ impl EventHandler for ReplyEvents {
 }
 
 impl ReplyEvents {
-    /// Reads an early reply. Another one may be arriving in the same bytes: then the checksum is wrong.
-    fn read_early_reply(&self, len: usize) -> Option<Body> {
+    /// Reads the timeout of an early reply. Another one may be arriving in the same bytes: then the checksum is wrong.
+    fn read_early_reply(&self, len: usize) -> Option<u32> {
         let bytes = self.region.copy_while_written(0..len.min(BODY_ONLY_LEN));
         let message = Message::parse(&bytes).ok()?;
-        early_reply_is_intact(&message).then(|| message.body().ok()).flatten()
+        early_reply_is_intact(&message).then(|| message.body().ok()).flatten().map(|body| body.timeout)
     }
 }
 

@@ -217,10 +217,9 @@ impl Rpc {
 
     fn in_rpc(&mut self, mut sent: Sent, now: Time) -> (RpcPhase, Next) {
         let status = sent.transmission.status();
-        if let Some(early) = &status.early_reply {
+        if let Some(timeout) = status.early_timeout {
             self.early_replies = self.early_replies.max(status.early_replies);
-            let promised =
-                sent.at + Duration::from_secs(early.timeout.into()) + self.session.net_latency(now);
+            let promised = sent.at + Duration::from_secs(timeout.into()) + self.session.net_latency(now);
             sent.deadline = sent.deadline.max(promised);
         }
         let facts = RpcFacts {
