@@ -6,7 +6,8 @@ use crate::clock::{Clock, Time};
 use crate::import::{Connection, ImportState, Session};
 use crate::lnet::Node;
 use crate::message::{ConnectData, ExportCookie};
-use crate::request::{Purpose, Reply, Request, Rpc, RpcTable};
+use crate::request::{Purpose, Reply, Request, Rpc};
+use crate::wakeup::ReadyQueue;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,13 +70,18 @@ impl Import {
 
     /// Sends a request, and waits for its end.
     pub fn call(&self, request: Request) -> Result<Reply, Errno> {
-        let mut rpcs = RpcTable::default();
+        let ready = Arc::<ReadyQueue>::default();
+        let waker = ready.waker(0);
         let now = self.clock.now();
-        let index = rpcs.start(self.rpc(request, now), (), now);
-        while !rpcs.all_complete() {
-            rpcs.turn(&*self.clock, None, Some(&self.node));
+        let mut rpc = self.rpc(request, now);
+        let mut next_poll = rpc.poll(&waker, now);
+        loop {
+            if let Some(result) = rpc.take_result() {
+                return result;
+            }
+            ready.wait(&*self.clock, next_poll, Some(&self.node));
+            next_poll = rpc.poll(&waker, self.clock.now());
         }
-        rpcs.take(index).map_or(Err(Errno::Io), |(result, ())| result)
     }
 
     /// Pings the server.
