@@ -54,8 +54,9 @@ impl RpcEngine {
         let shared = &self.shared;
         let count =
             shared.config.workers.unwrap_or_else(|| thread::available_parallelism().map_or(2, usize::from));
-        self.workers.start("lnet_st_sess", 1, &shared.framework, &shared.node)?;
-        self.workers.start("lnet_st_test", count.max(1), &shared.other, &shared.node)?;
+        // The thread of the framework would get the events of tests, and hand each over to another thread.
+        self.workers.start("lnet_st_sess", 1, &shared.framework, None)?;
+        self.workers.start("lnet_st_test", count.max(1), &shared.other, Some(&shared.node))?;
         let (shared, outgoing) = (Arc::clone(shared), Arc::clone(&self.outgoing));
         let (serving, end) = (Arc::clone(&self.serving), Arc::clone(&self.end));
         let mut next = shared.clock.now() + TICK;

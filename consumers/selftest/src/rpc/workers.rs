@@ -23,7 +23,8 @@ pub(crate) struct TaskQueue {
 #[derive(Default)]
 struct Tasks {
     queue: VecDeque<Arc<dyn Task>>,
-    sleeping: usize,
+    /// Whether a thread makes progress for the node: it takes the next task, so that none has to be woken for that.
+    is_progressing: bool,
     is_closed: bool,
 }
 
@@ -31,9 +32,9 @@ impl TaskQueue {
     pub(crate) fn push(&self, task: Arc<dyn Task>) {
         let mut tasks = lock(&self.tasks);
         tasks.queue.push_back(task);
-        let wakes = tasks.sleeping > 0;
+        let is_progressing = tasks.is_progressing;
         drop(tasks);
-        if wakes {
+        if !is_progressing {
             self.changed.notify_one();
         }
     }
@@ -43,22 +44,33 @@ impl TaskQueue {
         tasks.queue.is_empty() && !tasks.is_closed
     }
 
-    /// The next task. While there is none, this thread makes progress for `node`. `None`: the queue is closed and empty.
-    fn next(&self, node: &Node) -> Option<Arc<dyn Task>> {
-        if self.is_idle() {
-            node.progress(|| !self.is_idle());
-        }
+    /// The next task. While there is none, one thread makes progress for `node`, if that is given. `None`: the queue is closed and empty.
+    fn next(&self, node: Option<&Node>) -> Option<Arc<dyn Task>> {
         let mut tasks = lock(&self.tasks);
+        if let Some(node) = node
+            && tasks.queue.is_empty()
+            && !tasks.is_closed
+            && !tasks.is_progressing
+        {
+            tasks.is_progressing = true;
+            drop(tasks);
+            node.progress(|| !self.is_idle());
+            tasks = lock(&self.tasks);
+            tasks.is_progressing = false;
+        }
         loop {
             if let Some(task) = tasks.queue.pop_front() {
+                let is_last = tasks.queue.is_empty();
+                drop(tasks);
+                if !is_last {
+                    self.changed.notify_one();
+                }
                 return Some(task);
             }
             if tasks.is_closed {
                 return None;
             }
-            tasks.sleeping += 1;
             tasks = self.changed.wait(tasks);
-            tasks.sleeping -= 1;
         }
     }
 
@@ -73,18 +85,18 @@ impl TaskQueue {
 pub(crate) struct Workers(Mutex<Vec<(Arc<TaskQueue>, JoinHandle<()>)>>);
 
 impl Workers {
-    /// Starts threads for a queue.
+    /// Starts threads for a queue, which make progress for `node` while they have nothing else to do.
     pub(crate) fn start(
         &self,
         name: &str,
         count: usize,
         queue: &Arc<TaskQueue>,
-        node: &Arc<Node>,
+        node: Option<&Arc<Node>>,
     ) -> Result<(), Errno> {
         for _ in 0..count {
-            let (its, node) = (Arc::clone(queue), Arc::clone(node));
+            let (its, node) = (Arc::clone(queue), node.map(Arc::clone));
             let run = move || {
-                while let Some(task) = its.next(&node) {
+                while let Some(task) = its.next(node.as_deref()) {
                     task.run();
                 }
             };
