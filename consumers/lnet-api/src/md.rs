@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Handles the events of a descriptor.
 pub trait EventHandler: Send + Sync {
     /// Called on LNet's threads, one event of a descriptor at a time; the event with [`Event::unlinked`] is the last. Must not
-    /// block, nor call LNet (PR-56).
+    /// block. LNet can be called here, but not to wait for events; handlers of PtlRPC do not call it (PR-56).
     fn on_event(&self, event: &Event);
 }
 

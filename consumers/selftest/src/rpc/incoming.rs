@@ -2,7 +2,7 @@
 
 use super::handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
 use super::shared::{Lane, Registry, Shared};
-use super::workers::Task;
+use super::workers::{Task, with_short_tasks};
 use crate::wire::{Message, PORTAL_REPLIES, Service};
 use lnet_api::Errno;
 use lnet_api::sync::lock;
@@ -177,8 +177,11 @@ impl Transfer {
 
     fn queue(self: &Arc<Self>) {
         // The remaining work of the framework runs on its thread, too.
-        let lane = if self.incoming.service.is_framework() { Lane::Framework } else { Lane::Other };
-        self.serving.shared.enqueue(lane, Arc::clone(self) as Arc<dyn Task>);
+        let (shared, task) = (&self.serving.shared, Arc::clone(self) as Arc<dyn Task>);
+        match self.incoming.service.is_framework() {
+            true => shared.enqueue(Lane::Framework, task),
+            false => shared.enqueue_step(Some(self.length), task),
+        }
     }
 }
 
@@ -186,7 +189,7 @@ struct TransferEvents(Arc<Transfer>);
 
 impl EventHandler for TransferEvents {
     fn on_event(&self, event: &Event) {
-        self.0.handle_event(event);
+        with_short_tasks(|| self.0.handle_event(event));
     }
 }
 

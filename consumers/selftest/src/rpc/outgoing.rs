@@ -2,7 +2,7 @@
 
 use super::outgoing_state::{OutgoingState, Piece, RpcStep};
 use super::shared::{Lane, Registry, Shared};
-use super::workers::Task;
+use super::workers::{Task, with_short_tasks};
 use crate::wire::{Features, IncomingReply, MESSAGE_LEN, PORTAL_REPLIES, Request, Service};
 use lnet_api::Errno;
 use lnet_api::clock::Time;
@@ -33,6 +33,14 @@ pub enum Bulk {
     Sink(Arc<Region>, Range<usize>),
 }
 
+impl Bulk {
+    fn len(&self) -> usize {
+        match self {
+            Self::Source(_, range) | Self::Sink(_, range) => range.len(),
+        }
+    }
+}
+
 /// The result of an RPC: a reply, whose status may be an error, or the failure. LNet no longer accesses its bulk memory, which
 /// is its
 /// owner's alone.
@@ -58,6 +66,8 @@ pub(super) struct OutgoingRpc {
     registry: Arc<Registry<Self>>,
     key: u64,
     service: Service,
+    /// Bytes of bulk data.
+    bulk_length: usize,
     /// The time at which the RPC is aborted; `None`: never.
     pub(super) deadline: Option<Time>,
     inner: Mutex<LockedState>,
@@ -90,6 +100,7 @@ impl OutgoingRpc {
             registry: Arc::clone(registry),
             key,
             service: call.request.service(),
+            bulk_length: call.bulk.as_ref().map_or(0, Bulk::len),
             deadline: shared.config.timeout.map(|timeout| shared.clock.now() + timeout),
             inner: Mutex::new(LockedState {
                 state: OutgoingState::new(has_bulk),
@@ -98,7 +109,7 @@ impl OutgoingRpc {
                 results: [None; 3],
                 reply_region: Arc::new(Region::zeroed(MESSAGE_LEN)),
                 sink_length: match &call.bulk {
-                    Some(Bulk::Sink(_, range)) => Some(range.len()),
+                    Some(bulk @ Bulk::Sink(..)) => Some(bulk.len()),
                     _ => None,
                 },
                 reply: None,
@@ -208,7 +219,14 @@ impl OutgoingRpc {
         if step.is_some() {
             // A later step replaces a step that has not been carried out.
             inner.step = step;
-            self.shared.enqueue(Lane::Other, Arc::clone(self) as Arc<dyn Task>);
+            let task = Arc::clone(self) as Arc<dyn Task>;
+            match step {
+                // The next RPC of the test follows.
+                Some(RpcStep::Complete(Ok(()))) if !self.service.is_framework() => {
+                    self.shared.enqueue_step(Some(self.bulk_length), task);
+                }
+                _ => self.shared.enqueue(Lane::Other, task),
+            }
         }
     }
 
@@ -295,6 +313,6 @@ struct PieceEvents {
 
 impl EventHandler for PieceEvents {
     fn on_event(&self, event: &Event) {
-        self.rpc.handle_event(self.piece, event);
+        with_short_tasks(|| self.rpc.handle_event(self.piece, event));
     }
 }

@@ -4,7 +4,7 @@ use super::buffer_counts::{BufferCounts, reservation};
 use super::handler::Sender;
 use super::incoming::{Incoming, Serving};
 use super::shared::{Lane, Registry};
-use super::workers::Task;
+use super::workers::{Task, with_short_tasks};
 use crate::wire::{
     Features, IncomingRequest, MESSAGE_LEN, ReceivedBody, Reply, Service, Status, Unanswerable,
 };
@@ -152,8 +152,12 @@ impl RequestBuffer {
             source: event.source,
             target: event.target,
         });
-        let lane = if self.service.is_framework() { Lane::Framework } else { Lane::Other };
-        shared.enqueue(lane, Arc::clone(self) as Arc<dyn Task>);
+        let task = Arc::clone(self) as Arc<dyn Task>;
+        match self.service {
+            Service::Brw => shared.enqueue_step(None, task),
+            Service::Ping => shared.enqueue_step(Some(0), task),
+            _ => shared.enqueue(Lane::Framework, task),
+        }
     }
 
     /// Reads the request and its sender. `None` if there is no peer to reply to.
@@ -224,6 +228,6 @@ struct BufferEvents(Arc<RequestBuffer>);
 
 impl EventHandler for BufferEvents {
     fn on_event(&self, event: &Event) {
-        self.0.handle_event(event);
+        with_short_tasks(|| self.0.handle_event(event));
     }
 }

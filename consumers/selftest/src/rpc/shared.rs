@@ -30,7 +30,12 @@ pub(crate) struct Shared {
     pub(crate) other: Arc<TaskQueue>,
     /// Whether the engine is closed: then no RPC begins.
     is_closed: AtomicBool,
+    /// Whether the last transfer of bulk data was a long one.
+    has_long_transfers: AtomicBool,
 }
+
+/// The most bytes of bulk data of an RPC whose steps are short: threads share the work of longer ones.
+const SHORT_TRANSFER: usize = 16 << 10;
 
 impl Shared {
     pub(crate) fn new(node: Arc<Node>, clock: Arc<dyn Clock>, config: RpcConfig) -> Self {
@@ -43,6 +48,7 @@ impl Shared {
             framework: Arc::default(),
             other: Arc::default(),
             is_closed: AtomicBool::new(false),
+            has_long_transfers: AtomicBool::new(false),
         }
     }
 
@@ -50,6 +56,24 @@ impl Shared {
         match lane {
             Lane::Framework => self.framework.push(task),
             Lane::Other => self.other.push(task),
+        }
+    }
+
+    /// Adds a step of an RPC of a test, whose bulk data has this length; `None`: it is not known yet, and as long as that of the RPC before.
+    pub(crate) fn enqueue_step(&self, bulk: Option<usize>, task: Arc<dyn Task>) {
+        let is_long = match bulk {
+            Some(length) => {
+                let is_long = length > SHORT_TRANSFER;
+                if self.has_long_transfers.load(Ordering::Relaxed) != is_long {
+                    self.has_long_transfers.store(is_long, Ordering::Relaxed);
+                }
+                is_long
+            }
+            None => self.has_long_transfers.load(Ordering::Relaxed),
+        };
+        match is_long {
+            true => self.other.push(task),
+            false => self.other.push_short(task),
         }
     }
 

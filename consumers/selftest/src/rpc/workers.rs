@@ -1,9 +1,14 @@
 //! Threads, and the tasks that they run.
+//!
+//! A thread that makes progress for the node runs the short tasks of an event itself, in the event's handler: no thread has to be woken,
+//! and the messages that the tasks of several events send leave together. A task that adds tasks, as the events of a message to this node
+//! itself do, adds them to the queue: handlers would be called in handlers without end.
 
 use lnet_api::Errno;
 use lnet_api::Node;
 use lnet_api::sync::{Condition, lock};
 use lnet_os::thread::JoinHandle;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -11,6 +16,36 @@ use std::thread;
 /// A task for a thread of the engine.
 pub(crate) trait Task: Send + Sync {
     fn run(self: Arc<Self>);
+}
+
+/// The state of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Here {
+    /// It runs no tasks in event handlers.
+    Elsewhere,
+    /// It makes progress for a node, and may run tasks.
+    Progressing,
+    /// It runs a task in an event handler.
+    Running,
+}
+
+thread_local! {
+    static HERE: Cell<Here> = const { Cell::new(Here::Elsewhere) };
+    /// The short tasks of the event that is being handled.
+    static SHORT: RefCell<Vec<Arc<dyn Task>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Handles an event, then runs its short tasks if this thread may: without the locks that `handle` has taken.
+pub(crate) fn with_short_tasks(handle: impl FnOnce()) {
+    handle();
+    if HERE.get() != Here::Progressing {
+        return;
+    }
+    while let Some(task) = SHORT.with_borrow_mut(Vec::pop) {
+        HERE.set(Here::Running);
+        task.run();
+        HERE.set(Here::Progressing);
+    }
 }
 
 /// Tasks that wait for a thread. Any thread may add some, event handlers too.
@@ -39,6 +74,14 @@ impl TaskQueue {
         }
     }
 
+    /// Adds a task that takes no longer than the sending of a small message. Called inside [`with_short_tasks`], or anywhere else.
+    pub(crate) fn push_short(&self, task: Arc<dyn Task>) {
+        match HERE.get() {
+            Here::Progressing => SHORT.with_borrow_mut(|short| short.push(task)),
+            Here::Elsewhere | Here::Running => self.push(task),
+        }
+    }
+
     fn is_idle(&self) -> bool {
         let tasks = lock(&self.tasks);
         tasks.queue.is_empty() && !tasks.is_closed
@@ -54,7 +97,9 @@ impl TaskQueue {
         {
             tasks.is_progressing = true;
             drop(tasks);
+            HERE.set(Here::Progressing);
             node.progress(|| !self.is_idle());
+            HERE.set(Here::Elsewhere);
             tasks = lock(&self.tasks);
             tasks.is_progressing = false;
         }
@@ -117,5 +162,50 @@ impl Workers {
             // A thread that panicked has logged it.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes its name, and adds a task if it has one.
+    struct Noted {
+        name: &'static str,
+        notes: Arc<Mutex<Vec<&'static str>>>,
+        adds: Option<(Arc<TaskQueue>, Arc<Self>)>,
+    }
+
+    impl Task for Noted {
+        fn run(self: Arc<Self>) {
+            lock(&self.notes).push(self.name);
+            if let Some((queue, task)) = &self.adds {
+                with_short_tasks(|| queue.push_short(Arc::clone(task) as Arc<dyn Task>));
+            }
+        }
+    }
+
+    /// Fails if a short task runs while its event is handled, which may hold locks; if one that a task adds runs inside that; or if a
+    /// thread that does not make progress runs one.
+    #[test]
+    fn short_tasks_run_behind_their_event_on_a_thread_that_makes_progress() {
+        let (queue, notes) = (Arc::<TaskQueue>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let task = |name, adds| Arc::new(Noted { name, notes: Arc::clone(&notes), adds });
+        let second = task("second", None);
+        let first = task("first", Some((Arc::clone(&queue), Arc::clone(&second))));
+        HERE.set(Here::Progressing);
+        with_short_tasks(|| {
+            queue.push_short(Arc::clone(&first) as Arc<dyn Task>);
+            assert!(lock(&notes).is_empty());
+        });
+        assert_eq!(*lock(&notes), ["first"]);
+        assert!(!queue.is_idle(), "the second waits in the queue");
+        let waiting = lock(&queue.tasks).queue.pop_front();
+        waiting.unwrap().run();
+        assert_eq!(*lock(&notes), ["first", "second"]);
+        HERE.set(Here::Elsewhere);
+        with_short_tasks(|| queue.push_short(second as Arc<dyn Task>));
+        assert_eq!(lock(&notes).len(), 2);
+        assert!(!queue.is_idle());
     }
 }
