@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --tcp-path FILE --o2ib-path FILE
-//!         --attach-path FILE --attach-calls FILE [--valgrind] [--strace] [--count-allocations FILE]
+//!         --attach-path FILE --attach-calls FILE --rpc-path FILE [--valgrind] [--strace] [--count-allocations FILE]
 //! ```
 //!
 //! Each of the last three options adds a kind of cost that needs the tool: instructions and copies, system calls, allocations. `make message-costs`
@@ -42,14 +42,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         for operation in instructions::OPERATIONS {
             report.add(&[instructions::count(&options.message_path, operation)?])?;
         }
-        let over_tcp = || Ok(vec![instructions::count(&options.tcp_path, instructions::OVER_TCP)?]);
-        report.add_best(over_tcp)?;
+        report.add_best(|| Ok(vec![instructions::count_over_tcp(&options.tcp_path)?]))?;
         let over_o2ib = || Ok(vec![instructions::count(&options.o2ib_path, instructions::OVER_O2IB)?]);
         report.add_best(over_o2ib)?;
         report.add_best(|| Ok(vec![instructions::count_attachment(&options.attach_path)?]))?;
         for peers in many_peers::PEERS_OF_INSTRUCTIONS {
             report.add_best(|| many_peers::count_instructions(&options.lnet_perf, peers))?;
         }
+        report.add_best(|| instructions::count_rpcs(&options.rpc_path))?;
         for work in copies::WORK {
             report.add(&[copies::count(&options.attach_path, work)?])?;
         }
@@ -154,8 +154,9 @@ mod tests {
         let names = instructions::OPERATIONS
             .iter()
             .chain([&instructions::OVER_TCP, &instructions::OVER_O2IB])
+            .chain(&instructions::OF_RPCS)
             .map(|operation| operation.name.to_owned())
-            .chain([instructions::BY_ATTACHMENT.to_owned()])
+            .chain([instructions::BY_ATTACHMENT, instructions::RPC_BY_PUTS].map(str::to_owned))
             .chain(many_peers::PEERS_OF_INSTRUCTIONS.into_iter().flat_map(many_peers::names_of_instructions))
             .chain(copies::WORK.iter().map(|work| work.name.to_owned()))
             .chain(attached_calls::NAMES.map(str::to_owned))

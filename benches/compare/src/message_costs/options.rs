@@ -13,6 +13,7 @@ pub(crate) struct Options {
     pub(super) o2ib_path: PathBuf,
     pub(super) attach_path: PathBuf,
     pub(super) attach_calls: PathBuf,
+    pub(super) rpc_path: PathBuf,
     /// Whether instructions and copies are counted.
     pub(super) valgrind: bool,
     /// Whether system calls are counted.
@@ -23,7 +24,8 @@ pub(crate) struct Options {
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Error> {
     let (mut limits, mut lnet_perf, mut message_path) = (None, None, None);
-    let (mut tcp_path, mut o2ib_path, mut attach_path, mut attach_calls) = (None, None, None, None);
+    let (mut tcp_path, mut o2ib_path, mut rpc_path) = (None, None, None);
+    let (mut attach_path, mut attach_calls) = (None, None);
     let (mut valgrind, mut strace, mut count_allocations) = (false, false, None);
     while let Some(argument) = arguments.next() {
         let target = match argument.as_str() {
@@ -34,6 +36,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
             "--o2ib-path" => &mut o2ib_path,
             "--attach-path" => &mut attach_path,
             "--attach-calls" => &mut attach_calls,
+            "--rpc-path" => &mut rpc_path,
             "--count-allocations" => &mut count_allocations,
             "--valgrind" => {
                 valgrind = true;
@@ -55,6 +58,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Optio
         o2ib_path: o2ib_path.ok_or("--o2ib-path is missing")?,
         attach_path: attach_path.ok_or("--attach-path is missing")?,
         attach_calls: attach_calls.ok_or("--attach-calls is missing")?,
+        rpc_path: rpc_path.ok_or("--rpc-path is missing")?,
         valgrind,
         strace,
         count_allocations,
@@ -71,7 +75,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_follows_from_the_options() {
-        let programs = "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o --attach-path a --attach-calls b";
+        let programs = "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o --attach-path a --attach-calls b --rpc-path r";
         for (more, expected) in [
             ("--strace", (false, true, None)),
             ("--valgrind --count-allocations c", (true, false, Some("c".into()))),
@@ -94,6 +98,7 @@ mod tests {
             "--limits l --lnet-perf p --message-path m --tcp-path t",
             "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o",
             "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o --attach-path a",
+            "--limits l --lnet-perf p --message-path m --tcp-path t --o2ib-path o --attach-path a --attach-calls b",
         ] {
             assert!(of(arguments).is_err(), "{arguments}");
         }
