@@ -25,14 +25,8 @@ pub(super) const OPERATIONS: [Operation; 9] = [
     Operation { name: "instructions, GET of 8 B with REPLY, 4 x 4", arguments: "get 4 4" },
     Operation { name: "instructions, PUT of 8 B with ACK, 4 x 128", arguments: "put 4 128" },
     Operation { name: "instructions, GET of 8 B with REPLY, 4 x 128", arguments: "get 4 128" },
-    Operation {
-        name: "instructions, PUT of 8 B with ACK through a router",
-        arguments: "routed-put",
-    },
-    Operation {
-        name: "instructions, GET of 8 B with REPLY through a router",
-        arguments: "routed-get",
-    },
+    Operation { name: "instructions, PUT of 8 B with ACK through a router", arguments: "routed-put" },
+    Operation { name: "instructions, GET of 8 B with REPLY through a router", arguments: "routed-get" },
 ];
 
 /// Of the thread that does the work of both nodes.
@@ -92,9 +86,8 @@ pub(super) fn count_over_tcp(program: &Path) -> Result<Cost, Error> {
 
 /// The cost of [`BY_ATTACHMENT`], as `attach-path` has it.
 pub(super) fn count_attachment(program: &Path) -> Result<Cost, Error> {
-    let of = |arguments| {
-        Ok::<f64, Error>(count(program, Operation { name: BY_ATTACHMENT, arguments })?.figure)
-    };
+    let of =
+        |arguments| Ok::<f64, Error>(count(program, Operation { name: BY_ATTACHMENT, arguments })?.figure);
     Ok(Cost { name: BY_ATTACHMENT.to_owned(), figure: of("attached")? - of("own")? })
 }
 

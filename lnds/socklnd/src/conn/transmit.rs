@@ -374,11 +374,7 @@ impl Connection {
 
     /// Ends the writer's work until more of the first message has arrived. Returns what is to be written if that is so already, and no
     /// other thread writes it.
-    fn await_arrival(
-        self: &Arc<Self>,
-        batch: Vec<Outgoing>,
-        written: &mut Written,
-    ) -> Option<Vec<Outgoing>> {
+    fn await_arrival(self: &Arc<Self>, batch: Vec<Outgoing>, written: &mut Written) -> Option<Vec<Outgoing>> {
         let first = batch.first().and_then(|out| Some((out.arrival.clone()?, out.payload_sent())));
         let stopped = lock(&self.tx).stop_for_now(batch);
         if let Err((batch, conn_error)) = stopped {
@@ -404,7 +400,7 @@ impl Connection {
     fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> WriteResult {
         batch.iter_mut().for_each(Outgoing::seal);
         match send(self.fd(), batch) {
-            Ok(Written { sent, full, starved }) => {
+            Ok(SentBytes { sent, full, starved }) => {
                 self.unsent.fetch_sub(sent, Ordering::Relaxed);
                 self.note_written();
                 let mut left = sent;
@@ -506,7 +502,7 @@ impl ArrivalWaiter for Connection {
 }
 
 /// The result of [`send`].
-struct Written {
+struct SentBytes {
     /// The number of bytes.
     sent: usize,
     /// Whether the socket is full now.
@@ -516,7 +512,7 @@ struct Written {
 }
 
 /// Sends with one system call.
-fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<Written> {
+fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<SentBytes> {
     loop {
         let mut vecs = Vecs::new();
         let mut starved = false;
@@ -527,12 +523,12 @@ fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<Written> 
             }
         }
         if vecs.total() == 0 {
-            return Ok(Written { sent: 0, full: false, starved });
+            return Ok(SentBytes { sent: 0, full: false, starved });
         }
         match socket_io::send(socket, &vecs) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
-            Ok(sent) => return Ok(Written { sent, full: sent < vecs.total(), starved }),
+            Ok(sent) => return Ok(SentBytes { sent, full: sent < vecs.total(), starved }),
         }
     }
 }
