@@ -9,8 +9,8 @@ use socklnd::proto::ConnectionType;
 use std::time::Duration;
 use support::*;
 
-/// A node, and a peer of this implementation that has connected to it and acknowledges nothing.
-fn node_and_silent_peer() -> (Node, Raw, Nid) {
+/// A node, and a peer of this implementation that has connected to it, reads, and acknowledges nothing.
+fn node_and_reading_peer() -> (Node, Raw, Nid) {
     let (node, low, high, port) = node_of_same_implementation(|_| {});
     let raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     wait_for("the connection", || node.counters().accepted == 1);
@@ -24,10 +24,10 @@ fn number_of(payload: &[u8]) -> u8 {
 
 #[test]
 fn a_message_that_is_postponed_leaves_soon_although_its_thread_does_not_wait() {
-    let (node, mut raw, peer) = node_and_silent_peer();
+    let (node, mut raw, peer) = node_and_reading_peer();
+    // As an application's thread that has found no event.
+    assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
     for number in 0..20 {
-        // As an application's thread that has found no event.
-        assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
         node.put(node.bind_bytes(pattern(8, number)), peer, false);
         let (_, _, payload) = raw.read_lnet();
         assert_eq!(number_of(&payload), number_of(pattern(8, number)));
@@ -36,7 +36,7 @@ fn a_message_that_is_postponed_leaves_soon_although_its_thread_does_not_wait() {
 
 #[test]
 fn postponed_messages_leave_in_order_when_their_thread_waits() {
-    let (node, mut raw, peer) = node_and_silent_peer();
+    let (node, mut raw, peer) = node_and_reading_peer();
     assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
     for round in 0..10 {
         for number in 0..5 {
@@ -51,7 +51,7 @@ fn postponed_messages_leave_in_order_when_their_thread_waits() {
 
 #[test]
 fn postponed_messages_leave_before_their_interface_ends() {
-    let (node, mut raw, peer) = node_and_silent_peer();
+    let (node, mut raw, peer) = node_and_reading_peer();
     assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
     (0..5).for_each(|number| node.put(node.bind_bytes(pattern(8, number)), peer, false));
     node.stop();
@@ -63,7 +63,7 @@ fn postponed_messages_leave_before_their_interface_ends() {
 #[test]
 fn a_small_message_that_has_left_holds_no_credit_and_a_large_one_does_until_it_is_acknowledged() {
     for (len, keeps) in [(8, false), (4096, false), (4097, true)] {
-        let (node, mut raw, peer) = node_and_silent_peer();
+        let (node, mut raw, peer) = node_and_reading_peer();
         node.put(node.bind_bytes(pattern(len, 1)), peer, false);
         raw.read_lnet();
         let peer_ni = || node.core.admin().peer(peer).unwrap().1[0].clone();
@@ -75,7 +75,7 @@ fn a_small_message_that_has_left_holds_no_credit_and_a_large_one_does_until_it_i
 
 #[test]
 fn many_small_messages_without_delivery_acks_keep_their_credits() {
-    let (node, mut raw, peer) = node_and_silent_peer();
+    let (node, mut raw, peer) = node_and_reading_peer();
     let put = || node.put(node.bind_bytes(pattern(8, 1)), peer, false);
     put();
     let peer_ni = || node.core.admin().peer(peer).unwrap().1[0].clone();

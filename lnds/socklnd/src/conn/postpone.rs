@@ -15,14 +15,16 @@ use std::sync::{Arc, Weak};
 const MAX_MESSAGES: usize = 31;
 /// Maximum number of unsent bytes of a connection with postponed messages.
 const MAX_BYTES: usize = 128 * 1024;
+/// Maximum number of connections with messages that a thread has postponed.
+const MAX_CONNECTIONS: usize = 16;
 /// Number of messages that a thread postpones after a wait. A thread that sends more than that does not take an event for each.
 const MAX_AFTER_WAIT: u32 = 1024;
 
 thread_local! {
     /// The number of messages that the thread may still postpone before it waits again.
     static LEFT: Cell<u32> = const { Cell::new(0) };
-    /// The connections with messages that the thread has postponed.
-    static POSTPONED: RefCell<Vec<Arc<Connection>>> = const { RefCell::new(Vec::new()) };
+    /// The connections with messages that the thread has postponed, which may end before it waits again.
+    static POSTPONED: RefCell<Vec<Weak<Connection>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The state of a connection that decides whether a message is postponed.
@@ -45,20 +47,18 @@ impl Load {
 
 /// Whether the calling thread postpones a message on a connection with this load; then [`note`] is to be called.
 pub(super) fn postpones(load: Load) -> bool {
-    LEFT.get() > 0 && load.postpones()
+    LEFT.get() > 0 && load.postpones() && POSTPONED.with_borrow(|all| all.len() < MAX_CONNECTIONS)
 }
 
-/// Notes that the calling thread has queued a message on `connection` and postponed it.
-pub(super) fn note(connection: &Arc<Connection>) {
+/// Notes that the calling thread has queued a message on `connection` and postponed it. `is_first`: nothing else is queued.
+pub(super) fn note(connection: &Arc<Connection>, is_first: bool) {
     LEFT.set(LEFT.get().saturating_sub(1));
-    let is_new = POSTPONED.with_borrow_mut(|all| {
-        let is_new = !all.iter().any(|known| Arc::ptr_eq(known, connection));
-        if is_new {
-            all.push(Arc::clone(connection));
+    POSTPONED.with_borrow_mut(|all| {
+        if !all.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(connection))) {
+            all.push(Arc::downgrade(connection));
         }
-        is_new
     });
-    if is_new {
+    if is_first {
         // The thread may not wait for long.
         let sender = Arc::downgrade(connection) as Weak<dyn LateSender>;
         connection.scheduler.note_late_sender(sender, Wait::Short);
@@ -70,7 +70,9 @@ pub(crate) fn send_postponed() {
     LEFT.set(MAX_AFTER_WAIT);
     // Sending completes messages, and their handlers may send.
     while let Some(connection) = POSTPONED.with_borrow_mut(Vec::pop) {
-        connection.on_writable();
+        if let Some(connection) = connection.upgrade() {
+            connection.on_writable();
+        }
     }
 }
 

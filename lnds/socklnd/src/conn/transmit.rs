@@ -64,9 +64,10 @@ impl Connection {
             }
             let unsent = self.unsent.fetch_add(out.left(), Ordering::Relaxed) + out.left();
             if open.load(&out, unsent).is_some_and(postpone::postpones) {
+                let is_first = open.queue.is_empty();
                 open.queue.push_back(out);
                 drop(side);
-                postpone::note(self);
+                postpone::note(self, is_first);
                 return Transmitted::Kept;
             }
             let turn = open.writer.take_turn(|| cork::hold(self));
