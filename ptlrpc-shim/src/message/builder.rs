@@ -82,7 +82,7 @@ impl BufferLengths {
 
 impl<'a> MessageMut<'a> {
     /// Writes the header of a message with buffers of these lengths, the body's first, to the beginning of `bytes`,
-    /// in this machine's byte order. [`size_of_message`](super::size_of_message) tells the length.
+    /// in this machine's byte order. [`super::size_of_message`] tells the length.
     ///
     /// The buffers and all padding are zeroed: nothing that was in `bytes` before is sent to the peer.
     pub fn new(bytes: &'a mut [u8], lengths: &[u32]) -> Result<Self, LayoutError> {

@@ -1,7 +1,7 @@
 //! A memory descriptor: its threshold, its operations in progress, and its end.
 //!
 //! Every operation is committed when it starts ([`Md::commit_put_or_get`] and the other `commit_*`), and completed
-//! with an event when it ends ([`Md::complete`]). Which event is the last is decided under the MD's lock, and events
+//! with an event when it ends ([`Md::complete_without`]). Which event is the last is decided under the MD's lock, and events
 //! are delivered one at a time in that order, outside the lock: a thread that finds another one delivering leaves its
 //! event to that ([`DeliveryOrder`]).
 
@@ -405,14 +405,14 @@ impl Md {
         }
     }
 
-    /// Completes an operation with the event that `event` makes, in which the MD says whether it has ended. It is called at most
-    /// once, under locks: it is brief, and calls nothing that may lock.
+    /// Completes an operation as [`Md::complete_without`] does, whose response may arrive.
     #[cfg(test)]
     pub(crate) fn complete(&self, event: impl FnOnce() -> Event) -> Completion {
         self.complete_without(None, event)
     }
 
-    /// Completes an operation as [`Md::complete`] does, of a PUT or GET whose `response`, if given, will not arrive.
+    /// Completes an operation with the event that `event` makes, in which the MD says whether it has ended; of a PUT or GET the
+    /// `response`, if given, will not arrive. `event` is called at most once, under locks: it is brief, and calls nothing that may lock.
     #[inline(always)]
     pub(crate) fn complete_without(
         &self,

@@ -100,7 +100,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Reports the end of an operation to the owner of the MD ([`Md::complete`]).
+    /// Reports the end of an operation to the owner of the MD ([`Md::complete_without`]).
     #[inline(always)]
     pub(crate) fn complete(&self, md: &Md, event: impl FnOnce() -> Event) {
         self.complete_without(md, None, event);
