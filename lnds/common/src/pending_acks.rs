@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn few_acks_for_acks_of_lnet_wait_for_a_long_time() {
         use AckFor::{Answered, LnetAck, Unanswered};
-        const MOST: usize = 3;
+        const MAX_OWED: usize = 3;
         for (added, expected) in [
             (
                 &[LnetAck, LnetAck, LnetAck, LnetAck][..],
@@ -236,7 +236,7 @@ mod tests {
             (&[Unanswered, LnetAck], &[Some(Wait::Short), None]),
         ] {
             let (pending_acks, node) = (PendingAcks::default(), Arc::default());
-            let add = |(ack, of): (u64, &AckFor)| pending_acks.add(ack, *of, Some((&node, MOST))).list;
+            let add = |(ack, of): (u64, &AckFor)| pending_acks.add(ack, *of, Some((&node, MAX_OWED))).list;
             let lists: Vec<_> = (2..).zip(added).map(add).collect();
             assert_eq!(lists, expected, "{added:?}");
         }

@@ -29,7 +29,7 @@ pub(super) const OPERATIONS: [Operation; 9] = [
     Operation { name: "instructions, GET of 8 B with REPLY through a router", arguments: "routed-get" },
 ];
 
-/// Of the thread that does the work of both nodes.
+/// The instructions of the thread that does the work of both nodes.
 pub(super) const OVER_TCP: Operation =
     Operation { name: "instructions over TCP, PUT of 8 B with ACK", arguments: "" };
 

@@ -21,11 +21,11 @@ pub(crate) trait Task: Send + Sync {
 /// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Here {
-    /// It runs no tasks in event handlers.
+    /// The thread runs no tasks in event handlers.
     Elsewhere,
-    /// It makes progress for a node, and may run tasks.
+    /// The thread makes progress for a node, and may run tasks.
     Progressing,
-    /// It runs a task in an event handler.
+    /// The thread runs a task in an event handler.
     Running,
 }
 

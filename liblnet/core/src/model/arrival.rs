@@ -30,7 +30,7 @@ pub trait ArrivalWaiter: Send + Sync {
     fn on_arrival_failed(self: Arc<Self>);
 }
 
-/// How much of a payload has arrived.
+/// The part of a payload that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
     /// This number of bytes, and more may follow.
@@ -74,7 +74,7 @@ impl Arrival {
         self.bytes.slice(0, len)
     }
 
-    /// How much has arrived.
+    /// The part of the payload that has arrived.
     pub fn arrived(&self) -> Arrived {
         match *lock(&self.state) {
             ArrivalState::Arriving(_) => Arrived::Part(self.arrived.load(Ordering::Acquire)),
