@@ -1,8 +1,9 @@
 //! Detection of threads that are blocked in an event handler and so do not do a driver's work: other threads replace them.
 //!
 //! The watching thread sleeps while no thread serves; the first to serve again wakes it. Then it checks every
-//! [`LOOK_INTERVAL`]: a thread that is inside the same handler at two checks in a row is replaced. The watching thread
-//! runs no handler itself.
+//! [`LOOK_INTERVAL`]: a thread that is inside the same handler at two checks in a row is replaced. Where no thread has been inside
+//! a handler for a while it checks every [`RARE_LOOK_INTERVAL`], and every [`LOOK_INTERVAL`] again as soon as one is. The watching
+//! thread runs no handler itself.
 
 use lnet_core::event::HandlerState;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
@@ -12,6 +13,10 @@ use std::time::Duration;
 
 /// Interval of the checks: a thread that is inside one handler for longer, and at most for twice as long, is replaced.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// Interval of the checks after [`FREE_LOOKS`] in a row that found no thread inside a handler: each check may delay a message where
+/// CPUs are few.
+const RARE_LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const FREE_LOOKS: u32 = 64;
 /// Number of checks without a serving thread after which the watch sleeps.
 const MAX_IDLE_LOOKS: u32 = 20;
 
@@ -114,13 +119,16 @@ pub fn run<S: Served>(signal: &WatchSignal, all: &[Arc<S>], replace: impl Fn(&Ar
     // Threads that have been replaced, until they end: they may have more reports for the core.
     let mut former: Vec<(Arc<HandlerState>, LastCheck)> = Vec::new();
     let mut idle_looks = 0;
+    let mut free_looks: u32 = 0;
     while !is_stopped() {
         let mut is_served = false;
+        let mut anybody_is_inside = false;
         let mut anybody_is_kept = false;
         for (served, [owner, app_poller]) in all.iter().zip(&mut seen) {
             let [by_owner, by_app_poller] = served.servers();
             let findings = [owner.look_at(by_owner.as_ref()), app_poller.look_at(by_app_poller.as_ref())];
-            is_served |= findings != [Finding::Free; 2] || served.is_served();
+            anybody_is_inside |= findings != [Finding::Free; 2];
+            is_served |= served.is_served();
             anybody_is_kept |= findings.contains(&Finding::Kept);
             if findings[1] == Finding::Kept {
                 served.app_poller_is_kept();
@@ -133,16 +141,17 @@ pub fn run<S: Served>(signal: &WatchSignal, all: &[Arc<S>], replace: impl Fn(&Ar
         // The thread itself has the other reference.
         former.retain(|(state, _)| Arc::strong_count(state) > 1);
         for (state, seen) in &mut former {
-            is_served = true;
+            anybody_is_inside = true;
             anybody_is_kept |= seen.look_at(Some(state)) == Finding::Kept;
         }
         if anybody_is_kept {
             // Work that the thread has left undone may be for peers of any owner.
             all.iter().for_each(|served| served.relieve());
         }
-        idle_looks = if is_served { 0 } else { idle_looks + 1 };
+        free_looks = if anybody_is_inside { 0 } else { free_looks.saturating_add(1) };
+        idle_looks = if is_served || anybody_is_inside { 0 } else { idle_looks + 1 };
         if idle_looks < MAX_IDLE_LOOKS {
-            thread::park_timeout(LOOK_INTERVAL);
+            thread::park_timeout(interval(free_looks));
         } else {
             signal.sleep(|| is_stopped() || all.iter().any(|served| served.is_served()));
             idle_looks = 0;
@@ -150,9 +159,26 @@ pub fn run<S: Served>(signal: &WatchSignal, all: &[Arc<S>], replace: impl Fn(&Ar
     }
 }
 
+/// Returns the time until the next check after `free_looks` in a row that found no thread inside a handler.
+fn interval(free_looks: u32) -> Duration {
+    if free_looks < FREE_LOOKS { LOOK_INTERVAL } else { RARE_LOOK_INTERVAL }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn checks_are_rare_only_where_no_thread_has_been_inside_a_handler_for_a_while() {
+        for (free_looks, expected) in [
+            (0, LOOK_INTERVAL),
+            (FREE_LOOKS - 1, LOOK_INTERVAL),
+            (FREE_LOOKS, RARE_LOOK_INTERVAL),
+            (u32::MAX, RARE_LOOK_INTERVAL),
+        ] {
+            assert_eq!(interval(free_looks), expected, "{free_looks}");
+        }
+    }
 
     #[test]
     fn a_thread_that_is_inside_one_handler_at_two_looks_is_replaced_once() {

@@ -21,6 +21,7 @@ mod next_read;
 mod ni;
 mod ni_peers;
 mod ni_table;
+mod owner_backoff;
 mod peer;
 pub mod proto;
 mod remote_nodes;

@@ -4,6 +4,7 @@
 
 use crate::ack_schedule::{self, AckSchedule, LateSender};
 use crate::next_read::NextRead;
+use crate::owner_backoff::OwnerBackoff;
 use crate::sync::lock;
 use crate::wake::{SharedWake, WAKE, WAKE_OWNER, shared_epoll};
 use crate::wakeups::{MayWait, Wakeups, Woken};
@@ -24,10 +25,6 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// Time for which the scheduler's own thread stays out of the set while an application's thread polls again and again: a
-/// wake-up for an event that the other thread takes would cost both of them more than the message. An event that comes
-/// when the application has stopped polling waits for this time at most.
-const APP_POLL_BACKOFF: Duration = Duration::from_millis(1);
 /// Number of polls of an application thread for each one that asks the kernel for events; the others read one socket,
 /// which saves a system call on the path of a message.
 const POLLS: u64 = 4;
@@ -204,16 +201,14 @@ impl<C: Pollable> Scheduler<C> {
     /// `app_scheduler`.
     pub(crate) fn run(&self, app_scheduler: &Self) {
         let owner = self.become_owner();
-        let mut polled = 0;
+        let mut backoff = OwnerBackoff::default();
         let mut acks_since = None;
         while !self.is_stopped() && self.owner.load(Ordering::SeqCst) == owner {
             if self.relief_wanted.swap(false, Ordering::SeqCst) {
                 self.relieve_all();
             }
-            let polled_now = self.polled.load(Ordering::Relaxed);
-            if polled_now != polled || self.wakeups.app_polls() {
-                polled = polled_now;
-                std::thread::park_timeout(APP_POLL_BACKOFF);
+            if let Some(time) = backoff.next(self.polled.load(Ordering::Relaxed), self.wakeups.app_polls()) {
+                std::thread::park_timeout(time);
                 continue;
             }
             let mut has_short = false;
