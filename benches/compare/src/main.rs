@@ -15,7 +15,7 @@
 //! only the grid of LNet selftest with the console that `--lst` names; a short run leaves the last three out otherwise. Samples that
 //! other programs disturbed are taken again, for `--repeat-limit` seconds in all. `--only` measures the lines with one of these texts
 //! in them, as `PUT 8 B, 64 in flight: raw TCP`, prints them, and ends. `--congestion` runs the whole comparison in a new network
-//! namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a document, and a picture beside it.
+//! namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a document, and pictures beside it.
 //!
 //! `make bench` builds what it needs and runs it. `compare message-costs` counts in place of measuring: see
 //! `message_costs`.
@@ -116,6 +116,7 @@ fn compare(options: &Options) -> Result<(), Error> {
     if let Some(path) = &options.write {
         report::replace_section(path, Section::Measured, &report)?;
         picture::write(&path.with_extension("svg"), &[&results, &between])?;
+        picture::write_delays(&path.with_file_name("delays.svg"), &results)?;
     }
     many_peers(options)?;
     if options.quick {

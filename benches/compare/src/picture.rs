@@ -1,6 +1,7 @@
-//! The picture: duration of a round trip and throughput, over the size of messages.
+//! The pictures: duration of a round trip and throughput, over the size of messages; and delays.
 
 mod axis;
+mod delays;
 mod svg;
 
 use crate::error::{Error, context};
@@ -14,6 +15,8 @@ use svg::{Curve, Panel};
 
 /// The sizes in the picture, in bytes.
 const SIZES: [usize; 8] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+/// The sizes whose delays are in the picture of delays.
+const DELAY_SIZES: [usize; 2] = [8, 4 << 10];
 /// Number of messages in flight of the throughput.
 const IN_FLIGHT: usize = 8;
 const MIB: f64 = (1 << 20) as f64;
@@ -50,6 +53,12 @@ pub(crate) fn shows(name: &str, scenario: Scenario) -> bool {
 
 pub(crate) fn write(path: &Path, results: &[&Results]) -> Result<(), Error> {
     fs::write(path, draw(results)).map_err(context(&path.display().to_string()))
+}
+
+/// Writes the picture of delays, if somebody has said some.
+pub(crate) fn write_delays(path: &Path, results: &Results) -> Result<(), Error> {
+    delays::draw(results, DELAY_SIZES)
+        .map_or(Ok(()), |svg| fs::write(path, svg).map_err(context(&path.display().to_string())))
 }
 
 /// Writes the picture of selftest: throughput over the size of transfers, for each concurrency and for one stream of iperf3.

@@ -28,7 +28,7 @@ const STYLES: [(&str, &str); 5] = [
 /// Text and lines follow the reader's choice of a light or a dark page.
 const STYLE_SHEET: &str = "\
 text{font:12px sans-serif;fill:#24292f}.title{font-size:14px;font-weight:bold}.page{fill:#fff}\
-.grid{stroke:#d0d7de;stroke-width:1}.curve{fill:none;stroke-width:2}\
+.grid{stroke:#d0d7de;stroke-width:1}.curve{fill:none;stroke-width:2}.span{stroke:#868e96;stroke-width:2}\
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#30363d}}";
 
 /// A plot over the size of messages.
@@ -47,16 +47,25 @@ pub(super) struct Curve {
 }
 
 pub(super) fn draw(panels: [Panel; 2], sizes: &[usize]) -> String {
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
-         height=\"{HEIGHT}\" role=\"img\">\n<style>{STYLE_SHEET}</style>\n\
-         <rect class=\"page\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n"
-    );
+    let mut svg = begin(WIDTH, HEIGHT);
     for (panel, left) in panels.iter().zip(LEFTS) {
         draw_panel(&mut svg, panel, left, sizes);
     }
-    svg.push_str("</svg>\n");
+    end(&mut svg);
     svg
+}
+
+/// Begins a picture, with its styles and its page.
+pub(super) fn begin(width: f64, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\">\n<style>{STYLE_SHEET}</style>\n\
+         <rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n"
+    )
+}
+
+pub(super) fn end(svg: &mut String) {
+    svg.push_str("</svg>\n");
 }
 
 fn draw_panel(svg: &mut String, panel: &Panel, left: f64, sizes: &[usize]) {
@@ -72,12 +81,12 @@ fn draw_panel(svg: &mut String, panel: &Panel, left: f64, sizes: &[usize]) {
     };
     for &size in sizes {
         let place = x.place(size as f64);
-        line(svg, place, TOP, place, BOTTOM);
+        grid_line(svg, [place, TOP], [place, BOTTOM]);
         text(svg, place, BOTTOM + 18.0, "middle", "", &Bytes(size).to_string());
     }
     for mark in y.marks() {
         let place = y.place(mark);
-        line(svg, left, place, right, place);
+        grid_line(svg, [left, place], [right, place]);
         text(svg, left - 6.0, place + 4.0, "end", "", &label(mark));
     }
     text(svg, right, BOTTOM + 36.0, "end", "", "size of a message");
@@ -105,17 +114,17 @@ fn style(number: usize) -> (&'static str, &'static str) {
     STYLES.get(number % STYLES.len()).copied().unwrap_or_default()
 }
 
-fn marker(svg: &mut String, number: usize, x: f64, y: f64) {
+pub(super) fn marker(svg: &mut String, number: usize, x: f64, y: f64) {
     let (color, shape) = style(number);
     let _ = writeln!(svg, "<path transform=\"translate({x:.1} {y:.1})\" d=\"{shape}\" fill=\"{color}\"/>");
 }
 
-fn line(svg: &mut String, x1: f64, y1: f64, x2: f64, y2: f64) {
+pub(super) fn grid_line(svg: &mut String, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
     let _ =
         writeln!(svg, "<line class=\"grid\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>");
 }
 
-fn text(svg: &mut String, x: f64, y: f64, anchor: &str, class: &str, words: &str) {
+pub(super) fn text(svg: &mut String, x: f64, y: f64, anchor: &str, class: &str, words: &str) {
     let words = words.replace('&', "&amp;").replace('<', "&lt;");
     let _ = writeln!(
         svg,
