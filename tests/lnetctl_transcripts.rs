@@ -193,7 +193,7 @@ fn most_words(line: &str) -> usize {
     let first = line.split(' ').next().unwrap_or_default();
     match first {
         "import" | "export" | "ping" | "discover" | "help" | "service-id" | "setup-mrrouting"
-        | "cpt-of-nid" | "apply" | "doctor" | "report" | "events" | "exporter" => 1,
+        | "cpt-of-nid" | "apply" | "convert" | "doctor" | "report" | "events" | "exporter" => 1,
         "fault" => 3,
         _ => 2,
     }

@@ -54,6 +54,7 @@ const SEE_ALSO: &[(&str, &[&str])] = &[
     ("program", &["lnetd(8)", "lnet-attach(7)"]),
     ("top", &["lnetctl-stats(8)", "lnetctl-net(8)", "lnetctl-peer(8)"]),
     ("apply", &["lnetctl-import(8)", "lnetctl-export(8)", "lnet-yaml(7)"]),
+    ("convert", &["lnetctl-import(8)", "lnetctl-tunables(8)", "lnet-yaml(7)", "lnet-environment(7)"]),
     ("doctor", &["lnetctl-ping(8)", "lnetctl-report(8)", "lnet-environment(7)"]),
     ("report", &["lnetctl-export(8)", "lnetctl-doctor(8)", "lnetctl-stats(8)"]),
     ("events", &["lnetctl-top(8)", "lnetctl-peer(8)", "lnetd(8)"]),

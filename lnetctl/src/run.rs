@@ -118,12 +118,13 @@ pub fn line(
                 report: Report::new(),
                 input: &mut *streams.input,
                 text: String::new(),
+                warnings: Vec::new(),
                 format,
             };
             let outcome = commands::run(command, &mut cx);
-            let Context { report, text, .. } = cx;
+            let Context { report, text, warnings: own_warnings, .. } = cx;
             let why = node.explain().map(|why| why + remedy);
-            let warnings = warnings.borrow();
+            let warnings: Vec<String> = warnings.borrow().iter().cloned().chain(own_warnings).collect();
             let notes = Notes { hint: why.as_deref(), warnings: &warnings };
             let written = streams
                 .out

@@ -56,6 +56,7 @@ pub const DIFFERENCES: &[Difference] = &[
         &["lnetctl bogus", "lnetctl stats bogus"],
         &[
             "out + apply",
+            "out + convert",
             "out + doctor",
             "out + events",
             "out + exporter",

@@ -7,6 +7,7 @@
 //! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
 //! - [`schema`]: the JSON Schema of that YAML, for editors.
 //! - [`networks`], [`ip2nets`], [`routes`]: the strings that the kernel's module parameters of these names have.
+//! - [`modprobe`]: the options of the kernel modules, converted.
 //! - [`host_names`]: host names in NIDs.
 //! - [`peer_state`]: the names of the bits of a peer's state.
 //! - [`ranges`]: the ranges of numbers.
@@ -32,6 +33,7 @@ pub mod interface_spec;
 pub mod ip2nets;
 mod legacy_syntax;
 pub mod model;
+pub mod modprobe;
 mod nearest;
 pub mod networks;
 pub mod ops;

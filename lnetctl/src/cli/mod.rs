@@ -42,7 +42,7 @@ pub use set::{Routing, Set, SettingValue, Value};
 pub use stats::{Stats, StatsCommand, StatsRate, StatsShow};
 pub use top::{Sort, Top};
 pub use udsp::{Udsp, UdspAdd, UdspDel, UdspShow};
-pub use yaml::{Apply, Export, Import};
+pub use yaml::{Apply, Convert, Export, Import};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -210,6 +210,12 @@ pub enum Command {
     /// Pings and discoveries of the file are not carried out. An interface whose tunables cannot change while it exists is removed and
     /// added again. A file with a mistake is not begun; a second time there is nothing to change.
     Apply(Apply),
+    /// Print the options of Lustre's kernel modules as YAML
+    ///
+    /// Reads what /etc/modprobe.d has for the modules lnet, ksocklnd and ko2iblnd: networks or ip2nets, routes, forwarding, router buffers,
+    /// settings of the node, and tunables of the drivers, which become those of the interfaces on their nets. The result is a file for
+    /// import. Options that no key of a file has are named on standard error. Nothing of Lustre is needed, and no node.
+    Convert(Convert),
     /// Lose or delay messages on purpose, to test what is built on LNet
     ///
     /// Rules say which messages of this node are lost, fail or come late, by sender, receiver, type and portal. With them a program can

@@ -1,4 +1,4 @@
-//! `lnetctl import`, `lnetctl apply`, `lnetctl export`
+//! `lnetctl import`, `lnetctl apply`, `lnetctl export`, `lnetctl convert`
 
 use clap::{ArgGroup, Args};
 use std::path::PathBuf;
@@ -46,4 +46,12 @@ pub struct Export {
     /// Only what has been configured and can be imported again: no counters, no states, no peers that were only heard of
     #[arg(short, long)]
     pub backup: bool,
+}
+
+/// Options of `convert`: the files that have the options of kernel modules.
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// Files of modprobe.d(5), or directories of which those in .conf are read; standard input without any
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
 }

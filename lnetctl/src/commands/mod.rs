@@ -1,5 +1,6 @@
 //! The commands: from parsed options to the operations of `lnet_dlc`. One file for each group.
 
+mod convert;
 mod cpt_of_nid;
 mod doctor;
 mod events;
@@ -36,6 +37,8 @@ pub struct Context<'a> {
     pub input: &'a mut dyn Read,
     /// Text for standard output that is no value of the report, such as Prometheus metrics; written unchanged.
     pub text: String,
+    /// Warnings of the command itself, beside those of the node; one line each.
+    pub warnings: Vec<String>,
     /// The form in which files are written.
     pub format: crate::cli::Format,
 }
@@ -99,6 +102,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::PeerCredits(command) => peer::credits(command, cx),
         Command::Doctor(command) => doctor::doctor(command, cx),
         Command::Report(command) => report::report(command, cx),
+        Command::Convert(command) => convert::run(command, cx),
         Command::Fault(command) => fault::run(command, cx),
         Command::Program(command) => others::program(command, cx),
         Command::Events(command) => events::run(command, cx),

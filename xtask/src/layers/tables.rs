@@ -213,6 +213,7 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("model", &["ip2nets", "ops", "request"]),
             ("yaml", &["ip2nets", "model", "ops", "request"]),
             ("schema", &["ops", "request", "yaml"]),
+            ("modprobe", &["ip2nets", "model", "request"]),
             ("import", &["ip2nets", "model", "ops", "request"]),
             ("apply", &["import", "ip2nets", "model", "ops", "request", "yaml"]),
         ],
