@@ -13,6 +13,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Maximum number of runs of memory in one call: a 1 MiB payload in pages of 4 KiB, not aligned, and a few heads.
 const MAX_VECS: usize = 264;
+/// Maximum number of bytes in several runs that are copied into one before they are sent: to give the kernel the runs takes more time.
+const MAX_GATHERED: usize = 4 << 10;
 
 /// Runs of memory for one system call. Runs that do not fit any more are left out, at the end.
 pub(crate) struct Vecs<'a> {
@@ -86,6 +88,12 @@ impl<'a> Vecs<'a> {
         header
     }
 
+    /// The only run; `None` if there are several, or none.
+    fn only(&self) -> Option<libc::iovec> {
+        // SAFETY: the first `len` iovecs are initialised.
+        (self.len == 1).then(|| unsafe { self.vecs[0].assume_init() })
+    }
+
     fn slices(&self) -> &[IoSlice<'_>] {
         // SAFETY: `len` iovecs are initialised, and an IoSlice is an iovec. Each names a borrowed slice or memory of an MD that
         // its message keeps alive, which nobody but the kernel reads through these.
@@ -95,7 +103,23 @@ impl<'a> Vecs<'a> {
 
 /// Sends as much as the socket takes now. Never blocks, never raises SIGPIPE.
 pub(crate) fn send(socket: BorrowedFd<'_>, vecs: &Vecs<'_>) -> io::Result<usize> {
-    socket::send(socket, vecs.slices(), Wait::Never)
+    match vecs.slices() {
+        runs @ ([] | [_]) => socket::send(socket, runs, Wait::Never),
+        runs if vecs.bytes <= MAX_GATHERED => {
+            let mut gathered = [const { MaybeUninit::uninit() }; MAX_GATHERED];
+            let mut len = 0;
+            for run in runs {
+                if let Some(to) = gathered.get_mut(len..len + run.len()) {
+                    to.write_copy_of_slice(run);
+                    len += run.len();
+                }
+            }
+            // SAFETY: the first `len` bytes have just been written.
+            let bytes = unsafe { gathered[..len].assume_init_ref() };
+            socket::send(socket, &[IoSlice::new(bytes)], Wait::Never)
+        }
+        runs => socket::send(socket, runs, Wait::Never),
+    }
 }
 
 /// Sends the few bytes of a handshake on a socket that takes them at once, because nothing was sent on it before. Fails if
@@ -110,10 +134,16 @@ pub(crate) fn send_handshake(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result
 
 /// Receives available bytes, at most what fits. Never blocks. 0 is the end of the stream.
 pub(crate) fn receive(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result<usize> {
-    let mut header = vecs.header();
-    // SAFETY: the header names `len` initialised iovecs, each of which is an exclusively borrowed buffer or
-    // memory of an MD that its message keeps alive and that the application has offered for writing.
-    let got = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, libc::MSG_DONTWAIT) };
+    let got = match vecs.only() {
+        // SAFETY: the iovec is an exclusively borrowed buffer or memory of an MD that its message keeps alive and that the application
+        // has offered for writing.
+        Some(run) => unsafe { libc::recv(socket.as_raw_fd(), run.iov_base, run.iov_len, libc::MSG_DONTWAIT) },
+        None => {
+            let mut header = vecs.header();
+            // SAFETY: the header names `len` initialised iovecs, each as above.
+            unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, libc::MSG_DONTWAIT) }
+        }
+    };
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
