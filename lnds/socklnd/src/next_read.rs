@@ -6,6 +6,9 @@ use std::sync::{Arc, Weak};
 /// Number of runs that are remembered: turns of up to one connection less are recognised.
 const REMEMBERED: usize = 16;
 
+/// Number of reads of one connection in a row from which on others are unlikely.
+const STEADY_READS: u32 = 64;
+
 /// The last runs of reads.
 #[derive(Debug)]
 pub(crate) struct NextRead<C> {
@@ -37,6 +40,11 @@ impl<C> NextRead<C> {
         }
     }
 
+    /// Whether the last reads were all of one connection, for so long that the next most likely is too.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.runs[self.at].reads >= STEADY_READS
+    }
+
     /// Returns the prediction, if that connection still exists: the latest, until it has been read as often in a row as
     /// the time before; then the one that followed that time.
     pub(crate) fn guess(&self) -> Option<Arc<C>> {
@@ -51,6 +59,18 @@ impl<C> NextRead<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_reads_of_one_connection_in_a_row_are_steady() {
+        let [one, other] = [1, 2].map(Arc::new);
+        let mut next = NextRead::new();
+        (1..STEADY_READS).for_each(|_| next.note(&one));
+        assert!(!next.is_steady());
+        next.note(&one);
+        assert!(next.is_steady());
+        next.note(&other);
+        assert!(!next.is_steady());
+    }
 
     #[test]
     fn the_guess_is_what_followed_as_many_reads_last_time() {

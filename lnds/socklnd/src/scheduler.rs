@@ -28,6 +28,8 @@ const EVENTS: usize = 64;
 /// Number of polls of an application thread for each one that asks the kernel for events; the others read one socket,
 /// which saves a system call on the path of a message.
 const POLLS: u64 = 4;
+/// The same while all that came was on one connection ([`NextRead::is_steady`]). A multiple of [`POLLS`].
+const POLLS_OF_STEADY: u64 = 16;
 
 /// Number of connections that the kernel reports at once from which on none is predicted.
 const SEVERAL: usize = 3;
@@ -302,10 +304,16 @@ impl<C: Pollable> Scheduler<C> {
         }
         self.acks.on_application_turn();
         // Connections that had more to read than their turn allowed come before the predicted one, which may always have more.
-        let may_guess =
-            timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS);
-        if may_guess && !self.several_ready.load(Ordering::Relaxed) && lock(&self.ready).is_empty() {
-            let guess = lock(&self.next_read).guess();
+        let poll = if timeout.is_zero() { self.polled.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        if !poll.is_multiple_of(POLLS_OF_STEADY)
+            && !self.several_ready.load(Ordering::Relaxed)
+            && lock(&self.ready).is_empty()
+        {
+            let guess = {
+                let next_read = lock(&self.next_read);
+                let may_guess = !poll.is_multiple_of(POLLS) || next_read.is_steady();
+                may_guess.then(|| next_read.guess()).flatten()
+            };
             if let Some(connection) = guess {
                 let worked = connection.poll();
                 if worked {
