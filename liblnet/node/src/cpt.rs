@@ -37,7 +37,7 @@ pub(crate) fn of_device(
 }
 
 fn name_by_address(host: &[HostInterface], address: IpAddr) -> Option<String> {
-    host.iter().find(|it| it.v4.is_some_and(|v4| IpAddr::V4(v4) == address)).map(|it| it.name.clone())
+    host.iter().find(|it| it.address == Some(address)).map(|it| it.name.clone())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::cpt;
 use crate::links;
 use crate::running_drivers::RunningDrivers;
-use lnet_core::lnd::{Driver, Egress, FoundInterface, StartError};
+use lnet_core::lnd::{Driver, Egress, FoundInterface, NidSize, StartError};
 use lnet_core::{Core, Errno, NiConfig, start_error};
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::AddLocalNi;
@@ -18,6 +18,8 @@ pub(crate) struct NiStarter {
     pub(crate) core: Arc<Core>,
     pub(crate) drivers: RunningDrivers,
     pub(crate) sysfs: PathBuf,
+    /// The size of NIDs whose address is not given (`LNET_LARGE_NIDS`).
+    pub(crate) nid_size: NidSize,
 }
 
 impl NiStarter {
@@ -29,7 +31,7 @@ impl NiStarter {
             conns_per_peer(connections.into())
                 .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
         }
-        let found = find(driver, add.net, add.interface.as_deref())?;
+        let found = find(driver, add.net, add.interface.as_deref(), self.nid_size)?;
         let mut tunables = driver.ni_tunables();
         let asked = add.tunables;
         for (place, value) in [
@@ -82,8 +84,9 @@ pub(crate) fn find(
     driver: &dyn Driver,
     net: NetId,
     interface: Option<&str>,
+    size: NidSize,
 ) -> Result<FoundInterface, StartError> {
-    driver.find_interface(net, interface).map_err(|error| match error.errno {
+    driver.find_interface(net, interface, size).map_err(|error| match error.errno {
         Errno::NetworkDown => StartError { errno: Errno::AddressNotAvailable, ..error },
         _ => error,
     })

@@ -77,7 +77,12 @@ impl Node {
         let context = DriverContext { events, clock: Arc::new(clock), random, history };
         let drivers = RunningDrivers::new(config.drivers.drivers(&context));
         let spin = Spin::new(config.wait_spin);
-        let starter = Arc::new(NiStarter { core: Arc::clone(&core), drivers, sysfs: config.sysfs.clone() });
+        let starter = Arc::new(NiStarter {
+            core: Arc::clone(&core),
+            drivers,
+            sysfs: config.sysfs.clone(),
+            nid_size: config.nid_size,
+        });
         let by_routes = (config.forwarding == Forwarding::ByRoutes).then_some(config.router_buffers);
         let waiting =
             Arc::new(WaitingNis::new(Arc::clone(&starter), config.interfaces_may_wait(), by_routes));
@@ -154,7 +159,7 @@ impl Node {
     /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if the interface exists.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, StartError> {
         let driver = self.starter.drivers.for_net(net).map_err(logged)?;
-        let found = driver.find_interface(net, interface).map_err(logged)?;
+        let found = driver.find_interface(net, interface, self.starter.nid_size).map_err(logged)?;
         let config = NiConfig { interface: Some(found.name), ..driver.ni_tunables().into() };
         self.start_ni(found.nid, config, &mut Vec::new()).map_err(logged)
     }

@@ -255,7 +255,7 @@ mod tests {
             name: name.into(),
             up,
             loopback: name == "lo",
-            v4: address.parse().ok(),
+            address: address.parse().ok(),
         })
         .to_vec()
     }

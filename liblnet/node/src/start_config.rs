@@ -3,6 +3,7 @@
 use crate::driver_configs::DriverConfigs;
 use lnet_core::Settings;
 use lnet_core::cpt::Layout;
+use lnet_core::lnd::NidSize;
 use lnet_dlc::ip2nets::Rule;
 use lnet_dlc::networks::Network;
 use lnet_dlc::request::AddRoute;
@@ -49,6 +50,8 @@ pub struct StartConfig {
     pub ip2nets: Vec<Rule>,
     /// Whether a rule that names a missing interface ends the start, or only causes a warning.
     pub ip2nets_strict: bool,
+    /// The size of the NIDs of interfaces that are given by their names.
+    pub nid_size: NidSize,
     /// The routes to other nets. Routes with unreachable gateways are skipped.
     pub routes: Vec<AddRoute>,
     /// Whether the node forwards messages between its nets from the start.
@@ -96,6 +99,7 @@ impl Default for StartConfig {
             networks: Vec::new(),
             ip2nets: Vec::new(),
             ip2nets_strict: true,
+            nid_size: NidSize::Short,
             routes: Vec::new(),
             forwarding: Forwarding::ByRoutes,
             router_buffers: [0; 3],

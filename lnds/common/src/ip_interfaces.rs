@@ -1,27 +1,38 @@
 //! Interfaces of the host for drivers over IP: from the name or address that an operator gives to a NID.
 
-use lnet_core::lnd::{FoundInterface, StartError};
+use lnet_core::lnd::{FoundInterface, NidSize, StartError};
 use lnet_core::{Errno, start_error};
-use lnet_os::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
+use lnet_os::interfaces::{
+    Family, HostInterface, Unusable, addresses_of, first_usable, host_interfaces, is_link_local,
+};
 use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-/// Finds the interface with this name or address; for `None` the host's first interface that is up, not the loopback and has an IPv4
-/// address. [`Errno::NoDevice`] if there is no such interface, [`Errno::AddressNotAvailable`] if it has no address,
+/// Finds the interface with this name or address; for `None` the host's first interface that is up, not the loopback and has an
+/// address. Where no address is given, `size` says of which family it is: [`NidSize::Large`] takes an IPv4 address only if there is no
+/// other. [`Errno::NoDevice`] if there is no such interface, [`Errno::AddressNotAvailable`] if it has no address,
 /// [`Errno::NetworkDown`] if it is down. All three may pass, but for an address that no interface can have.
-pub fn find(net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
+pub fn find(net: NetId, interface: Option<&str>, size: NidSize) -> Result<FoundInterface, StartError> {
     let (name, address) = match interface {
-        None => first_interface()?,
+        None => first_interface(size)?,
         Some(text) => {
             let address = match text.parse::<IpAddr>() {
                 Ok(address) => local_address(address)?,
-                Err(_) => named_interface(text)?,
+                Err(_) => named_interface(text, size)?,
             };
             (text.to_owned(), address)
         }
     };
     Ok(FoundInterface { nid: nid(net, address), name })
+}
+
+/// The families of which an address is taken, the first that there is.
+const fn families(size: NidSize) -> &'static [Family] {
+    match size {
+        NidSize::Short => &[Family::V4],
+        NidSize::Large => &[Family::V6, Family::V4],
+    }
 }
 
 /// The IP address in a NID of a network over IP.
@@ -47,6 +58,12 @@ fn local_address(address: IpAddr) -> Result<IpAddr, StartError> {
             "address {address}: not usable (it is no address of an interface)"
         ));
     }
+    if is_link_local(address) {
+        return Err(start_error!(
+            Errno::AddressNotAvailable,
+            "address {address}: not usable (it is link-local, and so the same on other links)"
+        ));
+    }
     // The kernel is more reliable than a comparison with the list: all of 127.0.0.0/8 is local, and so are routes of
     // type `local`.
     UdpSocket::bind((address, 0)).map(|_| address).map_err(|error| {
@@ -60,25 +77,41 @@ fn local_address(address: IpAddr) -> Result<IpAddr, StartError> {
     })
 }
 
-fn named_interface(name: &str) -> Result<IpAddr, StartError> {
+fn named_interface(name: &str, size: NidSize) -> Result<IpAddr, StartError> {
     let host = all()?;
-    let first = addresses_of(&host, name).and_then(|all| all.first().copied().ok_or(Unusable::NoAddress));
-    first.map(IpAddr::V4).map_err(|unusable| {
+    address_of(&host, name, size).map_err(|unusable| {
         let errno = match unusable {
             Unusable::Missing => Errno::NoDevice,
             Unusable::Down => Errno::NetworkDown,
-            Unusable::NoAddress => Errno::AddressNotAvailable,
+            Unusable::NoAddress(_) | Unusable::LinkLocal => Errno::AddressNotAvailable,
         };
-        start_error!(errno, "interface {name}: not usable ({unusable})").that_may_pass()
+        let has_other = size == NidSize::Short && address_of(&host, name, NidSize::Large).is_ok();
+        let remedy = if has_other { "; LNET_LARGE_NIDS=1 takes its IPv6 address" } else { "" };
+        start_error!(errno, "interface {name}: not usable ({unusable}{remedy})").that_may_pass()
     })
 }
 
-fn first_interface() -> Result<(String, IpAddr), StartError> {
+/// The address of an interface that is taken where none is given.
+fn address_of(host: &[HostInterface], name: &str, size: NidSize) -> Result<IpAddr, Unusable> {
+    let of_family = |family: &Family| {
+        let all = addresses_of(host, name, *family)?;
+        all.first().copied().ok_or(Unusable::NoAddress(*family))
+    };
+    let mut found = families(size).iter().map(of_family);
+    let first = found.next().unwrap_or(Err(Unusable::Missing));
+    first.or_else(|error| found.find_map(Result::ok).ok_or(error))
+}
+
+fn first_interface(size: NidSize) -> Result<(String, IpAddr), StartError> {
     let host = all()?;
-    let first = first_usable(&host).map(|(name, address)| (name.to_owned(), IpAddr::V4(address)));
-    first.ok_or_else(|| {
-        start_error!(Errno::NoDevice, "no interface is up and has an IPv4 address; name one, as in tcp(eth0)")
-            .that_may_pass()
+    let first = families(size).iter().find_map(|family| first_usable(&host, *family));
+    first.map(|(name, address)| (name.to_owned(), address)).ok_or_else(|| {
+        let family = families(size).last().copied().unwrap_or(Family::V4);
+        start_error!(
+            Errno::NoDevice,
+            "no interface is up and has an {family} address; name one, as in tcp(eth0)"
+        )
+        .that_may_pass()
     })
 }
 
@@ -97,25 +130,63 @@ mod tests {
     #[test]
     fn a_missing_interface_or_address_may_come_and_an_impossible_address_may_not() {
         let tcp = NetId::new(NetType::TCP, 0);
-        for (interface, may_pass) in
-            [("no-such-if", true), ("192.0.2.1", true), ("0.0.0.0", false), ("224.0.0.1", false)]
-        {
-            assert_eq!(find(tcp, Some(interface)).unwrap_err().may_pass, may_pass, "{interface}");
+        for (interface, may_pass) in [
+            ("no-such-if", true),
+            ("192.0.2.1", true),
+            ("2001:db8::1", true),
+            ("0.0.0.0", false),
+            ("224.0.0.1", false),
+            ("fe80::1", false),
+        ] {
+            assert_eq!(
+                find(tcp, Some(interface), NidSize::Short).unwrap_err().may_pass,
+                may_pass,
+                "{interface}"
+            );
         }
     }
 
     #[test]
     fn interfaces_are_found_by_name_and_by_address() {
         let tcp = NetId::new(NetType::TCP, 0);
-        let nid_of = |interface| match find(tcp, Some(interface)) {
+        let nid_of = |interface| match find(tcp, Some(interface), NidSize::Short) {
             Ok(found) => Ok(found.nid),
             Err(error) => Err(error.errno),
         };
         assert_eq!(nid_of("lo"), Ok(Nid::new(tcp, 0x7f00_0001)));
         assert_eq!(nid_of("127.9.8.7"), Ok(Nid::new(tcp, 0x7f09_0807)));
         assert_eq!(nid_of("no-such-if"), Err(Errno::NoDevice));
-        for none in ["192.0.2.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::"] {
+        for none in ["192.0.2.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "fe80::1", "ff02::1"] {
             assert_eq!(nid_of(none), Err(Errno::AddressNotAvailable), "{none}");
+        }
+    }
+
+    #[test]
+    fn an_interface_with_both_families_has_the_address_that_is_asked_for() {
+        let entry = |name: &str, address: &str| HostInterface {
+            name: name.to_owned(),
+            up: true,
+            loopback: false,
+            address: address.parse().ok(),
+        };
+        let host = [
+            entry("both", "10.0.0.1"),
+            entry("both", "fe80::1"),
+            entry("both", "fd99::1"),
+            entry("v4", "10.0.0.2"),
+            entry("v4", "fe80::2"),
+            entry("v6", "fd99::3"),
+        ];
+        for (name, short, large) in [
+            ("both", Ok("10.0.0.1"), Ok("fd99::1")),
+            ("v4", Ok("10.0.0.2"), Ok("10.0.0.2")),
+            ("v6", Err(Unusable::NoAddress(Family::V4)), Ok("fd99::3")),
+            ("none", Err(Unusable::Missing), Err(Unusable::Missing)),
+        ] {
+            for (size, expected) in [(NidSize::Short, short), (NidSize::Large, large)] {
+                let found = address_of(&host, name, size).map(|address| address.to_string());
+                assert_eq!(found.as_deref().map_err(|error| *error), expected, "{name} {size:?}");
+            }
         }
     }
 }

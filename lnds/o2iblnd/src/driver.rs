@@ -10,8 +10,8 @@ use crate::tunables::TUNABLES;
 use lnd_common::engine_ni::NiList;
 use lnd_common::ip_interfaces;
 use lnet_core::lnd::{
-    Driver, DriverConfig, DriverContext, FoundInterface, InterfaceEvents, LndNi, Progress, StartError,
-    Upcalls,
+    Driver, DriverConfig, DriverContext, FoundInterface, InterfaceEvents, LndNi, NidSize, Progress,
+    StartError, Upcalls,
 };
 use lnet_core::topology::Ni;
 use lnet_core::{Clock, Errno, NiTunables, start_error};
@@ -51,8 +51,13 @@ impl Driver for O2iblnd {
         NetType::O2IB
     }
 
-    fn find_interface(&self, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
-        ip_interfaces::find(net, interface)
+    fn find_interface(
+        &self,
+        net: NetId,
+        interface: Option<&str>,
+        _: NidSize,
+    ) -> Result<FoundInterface, StartError> {
+        ip_interfaces::find(net, interface, NidSize::Short)
     }
 
     fn ip_address(&self, nid: Nid) -> Option<IpAddr> {

@@ -8,8 +8,8 @@ use lnd_common::engine_ni::{EngineNi, NiList};
 use lnd_common::outputs::PassOutputs;
 use lnd_common::sync::lock;
 use lnet_core::lnd::{
-    Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, Progress, SendOutcome, StartError,
-    Upcalls,
+    Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, NidSize, Progress, SendOutcome,
+    StartError, Upcalls,
 };
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Clock, Errno, NiTunables, OutgoingMessage, Pooled, start_error};
@@ -56,7 +56,12 @@ impl Driver for Shmlnd {
     }
 
     /// Finds the interface with a number, or the first that no node has, whose name the driver then keeps for the start.
-    fn find_interface(&self, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
+    fn find_interface(
+        &self,
+        net: NetId,
+        interface: Option<&str>,
+        _: NidSize,
+    ) -> Result<FoundInterface, StartError> {
         let place = Place::of_this_process().map_err(|error| {
             start_error!(
                 Errno::from(&error),

@@ -25,8 +25,8 @@ use lnd_common::handler_watch::{self, Served, WatchSignal};
 use lnd_common::ip_interfaces;
 use lnd_common::sync::try_lock;
 use lnet_core::lnd::{
-    Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, Progress, SendOutcome, StartError,
-    Upcalls,
+    Driver, DriverConfig, DriverContext, Egress, FoundInterface, LndNi, NidSize, Progress, SendOutcome,
+    StartError, Upcalls,
 };
 use lnet_core::topology::Ni;
 use lnet_core::{
@@ -197,8 +197,13 @@ impl Driver for Socklnd {
         NetType::TCP
     }
 
-    fn find_interface(&self, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
-        ip_interfaces::find(net, interface)
+    fn find_interface(
+        &self,
+        net: NetId,
+        interface: Option<&str>,
+        size: NidSize,
+    ) -> Result<FoundInterface, StartError> {
+        ip_interfaces::find(net, interface, size)
     }
 
     fn ip_address(&self, nid: Nid) -> Option<IpAddr> {

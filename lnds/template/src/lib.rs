@@ -8,7 +8,7 @@
 pub mod wire;
 
 use lnet_core::lnd::{
-    DeferredRx, Driver, DriverConfig, DriverContext, FoundInterface, LndNi, RxAction, SendOutcome,
+    DeferredRx, Driver, DriverConfig, DriverContext, FoundInterface, LndNi, NidSize, RxAction, SendOutcome,
     StartError, Upcalls,
 };
 use lnet_core::{
@@ -56,7 +56,12 @@ impl Driver for Template {
         NetType::PTL4
     }
 
-    fn find_interface(&self, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
+    fn find_interface(
+        &self,
+        net: NetId,
+        interface: Option<&str>,
+        _: NidSize,
+    ) -> Result<FoundInterface, StartError> {
         let name = interface.unwrap_or("1").to_owned();
         match name.parse() {
             Ok(number) => Ok(FoundInterface { nid: Nid::new(net, number), name }),

@@ -27,6 +27,16 @@ use std::time::Duration;
 /// connection, as the message cannot be completed.
 pub const MAX_CUT_THROUGH: Duration = Duration::from_millis(500);
 
+/// The size of the NID that an interface has whose address is not given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NidSize {
+    /// Eight bytes, as in all releases: an IPv4 address.
+    #[default]
+    Short,
+    /// Twenty bytes: an IPv6 address, if there is one that other links can reach.
+    Large,
+}
+
 /// A driver for one kind of network.
 pub trait Driver: Send + Sync {
     /// The kind of network that the driver serves.
@@ -36,9 +46,14 @@ pub trait Driver: Send + Sync {
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError>;
 
     /// Finds the interface of the host that an operator names, by its name or address, or the driver's choice if none is named; returns its
-    /// NID on `net`.
-    fn find_interface(&self, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
-        let _ = interface;
+    /// NID on `net`. `size` says which of several addresses of an interface that is not named by its address is taken.
+    fn find_interface(
+        &self,
+        net: NetId,
+        interface: Option<&str>,
+        size: NidSize,
+    ) -> Result<FoundInterface, StartError> {
+        let _ = (interface, size);
         Err(crate::start_error!(Errno::NoDevice, "net {net}: its interfaces cannot be named"))
     }
 

@@ -7,9 +7,9 @@ mod text;
 pub use text::{Ip2netsError, Ip2netsErrorCause, parse_string};
 
 use crate::InterfaceSpec;
-use lnet_os::interfaces::{HostInterface, Unusable, addresses_of, first_usable, has_address};
+use lnet_os::interfaces::{Family, HostInterface, Unusable, addresses_of, first_usable, has_address};
 use lnet_wire::{Errno, IpRange, NetId};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use thiserror::Error;
 
 /// One rule.
@@ -62,13 +62,17 @@ pub struct Matched {
 pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
     let mut matched = Matched::default();
     match (&rule.interfaces[..], &rule.ranges[..]) {
-        ([], []) => matched.interfaces.extend(first_usable(host).map(|(name, _)| InterfaceSpec::named(name))),
+        ([], []) => {
+            let first = first_usable(host, Family::V4);
+            matched.interfaces.extend(first.map(|(name, _)| InterfaceSpec::named(name)));
+        }
         ([], ranges) => {
             for it in host.iter().filter(|it| it.up) {
-                if let Some(address) = it.v4
+                if let Some(address) = it.v4()
                     && ranges.iter().any(|range| admits(range, address, it.loopback))
                 {
-                    let first = addresses_of(host, &it.name).is_ok_and(|all| all.first() == Some(&address));
+                    let first =
+                        v4_addresses_of(host, &it.name).is_ok_and(|all| all.first() == Some(&address));
                     matched.take(&it.name, InterfaceSpec::named(name_for(&it.name, address, first)), host);
                 }
             }
@@ -121,13 +125,13 @@ impl Mismatch {
 /// The first address of a named interface that is in a range, and whether it is the interface's first.
 fn address_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Result<(Ipv4Addr, bool), Mismatch> {
     let addresses = match name.parse::<Ipv4Addr>() {
-        Ok(address) => has_address(host, address).map(|()| vec![address]),
-        Err(_) => addresses_of(host, name),
+        Ok(address) => has_address(host, IpAddr::V4(address)).map(|()| vec![address]),
+        Err(_) => v4_addresses_of(host, name),
     }
     .map_err(|unusable| match unusable {
         Unusable::Missing => Mismatch::Missing(name.to_owned()),
         Unusable::Down => Mismatch::Down(name.to_owned()),
-        Unusable::NoAddress => Mismatch::NoAddress(name.to_owned()),
+        Unusable::NoAddress(_) | Unusable::LinkLocal => Mismatch::NoAddress(name.to_owned()),
     })?;
     let fits =
         |address: &Ipv4Addr| ranges.is_empty() || ranges.iter().any(|it| it.matches((*address).into()));
@@ -142,6 +146,12 @@ fn address_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Result
     }
 }
 
+/// The IPv4 addresses, at least one, of an interface.
+fn v4_addresses_of(host: &[HostInterface], name: &str) -> Result<Vec<Ipv4Addr>, Unusable> {
+    let all = addresses_of(host, name, Family::V4)?.into_iter();
+    Ok(all.filter_map(|address| if let IpAddr::V4(v4) = address { Some(v4) } else { None }).collect())
+}
+
 /// The name of the interface if that means `address`, else the address.
 fn name_for(interface: &str, address: Ipv4Addr, first: bool) -> String {
     if first { interface.to_owned() } else { address.to_string() }
@@ -154,7 +164,7 @@ fn owner_of<'a>(interface: &'a str, host: &'a [HostInterface]) -> &'a str {
     if address.is_loopback() {
         return interface;
     }
-    host.iter().find(|it| it.v4 == Some(address)).map_or(interface, |it| &it.name)
+    host.iter().find(|it| it.v4() == Some(address)).map_or(interface, |it| &it.name)
 }
 
 /// Whether a rule without interfaces matches this address.
@@ -173,7 +183,7 @@ mod tests {
             name: name.into(),
             up,
             loopback: name == "lo",
-            v4: v4.map(|text| text.parse().unwrap()),
+            address: v4.map(|text| text.parse().unwrap()),
         };
         vec![
             entry("lo", true, None),

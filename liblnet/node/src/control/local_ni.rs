@@ -60,7 +60,7 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), RequestError> 
                 None if has_waited => return Ok(()),
                 None => {
                     let driver = node.starter.drivers.for_net(del.net).map_err(refused)?;
-                    find(driver, del.net, Some(name)).map_err(refused)?.nid
+                    find(driver, del.net, Some(name), node.starter.nid_size).map_err(refused)?.nid
                 }
             }]
         }

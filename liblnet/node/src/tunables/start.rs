@@ -2,6 +2,7 @@
 
 use crate::start_config::{Forwarding, InterfaceWait, StartConfig};
 use lnet_core::cpt::{Layout, Pattern};
+use lnet_core::lnd::NidSize;
 use lnet_log::{LogClass, write_line};
 use lnet_settings::{Access, InvalidValue, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
@@ -156,6 +157,17 @@ pub(super) const START: &[Row<StartConfig>] = &[
             ..Spec::LNET
         },
         access: field!(max_pending_responses),
+    },
+    Row {
+        spec: Spec {
+            name: "large_nids",
+            sentence: "1: an interface that is given by its name has the NID with its IPv6 address, if it has one that is not link-local; \
+                       0: that with its IPv4 address",
+            values: Values::Switch,
+            variables: &[Variable::new("LNET_LARGE_NIDS")],
+            ..Spec::LNET
+        },
+        access: choice!(nid_size, [NidSize::Short, NidSize::Large]),
     },
     Row {
         spec: Spec {

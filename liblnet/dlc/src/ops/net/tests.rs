@@ -130,7 +130,7 @@ fn host() -> Vec<HostInterface> {
         name: name.to_owned(),
         up: true,
         loopback: name == "lo",
-        v4: v4.parse().ok(),
+        address: v4.parse().ok(),
     };
     vec![interface("lo", "127.0.0.1"), interface("eth0", "10.99.0.11"), interface("eth1", "10.99.1.11")]
 }
