@@ -561,14 +561,15 @@ const fn drop_class(body: &Body) -> LogClass {
     }
 }
 
-/// The event of a message that arrived from the node `from` for an operation, without what the MD decides (c-abi 2.7).
+/// Writes the event of a message that arrived from the node `from` for an operation, without what the MD decides (c-abi 2.7).
 #[inline(always)]
-pub(super) fn arrival_event(
+pub(super) fn write_arrival_event(
+    event: &mut Event,
     header: &Header,
     from: Nid,
     operation: &Operation,
     status: Result<(), Errno>,
-) -> Event {
+) {
     let Operation { md, offset, length, threshold, initiator, fetched: _ } = operation;
     let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
     let (kind, portal, match_bits, rlength, hdr_data) = match header.body {
@@ -581,24 +582,20 @@ pub(super) fn arrival_event(
         Body::Ack { match_bits, .. } => (EventKind::Ack, 0, match_bits, 0, 0),
         Body::Reply { .. } => (EventKind::Reply, 0, 0, header.payload_length, 0),
     };
-    Event {
-        kind,
-        target: EventParty { nid: Some(header.dest_nid), pid: header.dest_pid },
-        initiator: party(*initiator),
-        source: party(header.src_nid),
-        sender: Some(from),
-        portal,
-        match_bits,
-        rlength,
-        mlength: *length,
-        md_handle: md.handle(),
-        md: MdSpec { threshold: *threshold, ..*md.spec() },
-        hdr_data,
-        status,
-        unlinked: false,
-        offset: *offset,
-        sequence: 0,
-    }
+    event.kind = kind;
+    event.target = EventParty { nid: Some(header.dest_nid), pid: header.dest_pid };
+    event.initiator = party(*initiator);
+    event.source = party(header.src_nid);
+    event.sender = Some(from);
+    event.portal = portal;
+    event.match_bits = match_bits;
+    event.rlength = rlength;
+    event.mlength = *length;
+    event.md_handle = md.handle();
+    event.md = MdSpec { threshold: *threshold, ..*md.spec() };
+    event.hdr_data = hdr_data;
+    event.status = status;
+    event.offset = *offset;
 }
 
 /// Makes the checks that close the connection if they fail, in the order of wire-tcp 5.1.

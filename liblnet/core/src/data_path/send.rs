@@ -7,7 +7,7 @@
 
 use super::DataPath;
 use crate::data_path::confirm::confirmation_of;
-use crate::data_path::receive::arrival_event;
+use crate::data_path::receive::write_arrival_event;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::{Cause, Delivery, SendFailure};
@@ -145,7 +145,8 @@ impl DataPath {
         from: Nid,
         status: Result<(), Errno>,
     ) {
-        self.objects.complete(&operation.md, || arrival_event(header, from, operation, status));
+        self.objects
+            .complete(&operation.md, |event| write_arrival_event(event, header, from, operation, status));
         self.send_deferred();
     }
 
@@ -161,7 +162,9 @@ impl DataPath {
         let response = response_to(body).filter(|_| status.is_err());
         let own = md.pid(self.env.pid());
         self.note_if_lost(report.target, body, status);
-        self.objects.complete_without(md, response, || send_event(own, md, report, pid, body, status));
+        self.objects.complete_without(md, response, |event| {
+            write_send_event(event, own, md, report, pid, body, status)
+        });
         self.send_deferred();
     }
 
@@ -452,39 +455,37 @@ impl DataPath {
     }
 }
 
-/// The SEND event of a request with this body to the process `pid`; `own` is that of the program whose request it is.
-fn send_event(
+/// Writes the SEND event of a request with this body to the process `pid`; `own` is that of the program whose request it is.
+#[inline(always)]
+fn write_send_event(
+    event: &mut Event,
     own: Pid,
     md: &Md,
     report: SendReport,
     pid: Pid,
     body: &Body,
     status: Result<(), Errno>,
-) -> Event {
+) {
     let this_node = EventParty { nid: None, pid: own };
     let (portal, match_bits, hdr_data, offset) = match *body {
         Body::Put { portal, match_bits, hdr_data, offset, .. } => (portal, match_bits, hdr_data, offset),
         Body::Get { portal, match_bits, offset, .. } => (portal, match_bits, 0, offset),
         Body::Ack { .. } | Body::Reply { .. } => (0, 0, 0, 0),
     };
-    Event {
-        kind: EventKind::Send,
-        target: EventParty { nid: report.target, pid },
-        initiator: this_node,
-        source: this_node,
-        sender: None,
-        portal,
-        match_bits,
-        rlength: md.memory().len(),
-        mlength: md.memory().len(),
-        md_handle: md.handle(),
-        md: MdSpec { threshold: report.threshold, ..*md.spec() },
-        hdr_data,
-        status,
-        unlinked: false,
-        offset,
-        sequence: 0,
-    }
+    event.kind = EventKind::Send;
+    event.target = EventParty { nid: report.target, pid };
+    event.initiator = this_node;
+    event.source = this_node;
+    event.sender = None;
+    event.portal = portal;
+    event.match_bits = match_bits;
+    event.rlength = md.memory().len();
+    event.mlength = md.memory().len();
+    event.md_handle = md.handle();
+    event.md = MdSpec { threshold: report.threshold, ..*md.spec() };
+    event.hdr_data = hdr_data;
+    event.status = status;
+    event.offset = offset;
 }
 
 /// Whether a gateway has reported that it could not forward this node's message.

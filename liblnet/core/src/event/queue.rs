@@ -54,7 +54,7 @@ struct Users {
 
 #[derive(Debug)]
 struct Ring {
-    /// The events in the form in which they are read, so that they are copied only once then.
+    /// The events in the form in which they are read, so that they are copied only once then. None of them is `None`.
     slots: Box<[Option<Polled>]>,
     next_write: u64,
     next_read: u64,
@@ -96,25 +96,26 @@ impl EventQueue {
     pub fn deliver(&self, event: &Event) {
         match &self.handler {
             Some(handler) => self.handle(event, handler),
-            None => self.deliver_made(|| *event),
+            None => self.deliver_written(|place| *place = *event),
         }
     }
 
-    /// Delivers an event of a queue without a handler as [`EventQueue::deliver`] does. It is made where it is stored.
+    /// Delivers an event of a queue without a handler as [`EventQueue::deliver`] does. `write` writes it where it is kept: every field
+    /// but the sequence.
     #[inline(always)]
-    pub(crate) fn deliver_made(&self, event: impl FnOnce() -> Event) {
+    pub(crate) fn deliver_written(&self, write: impl FnOnce(&mut Event)) {
         match &self.forwarder {
-            None => self.store(event),
-            Some(forward) => pass_on(forward, event),
+            None => self.store(write),
+            Some(forward) => pass_on(forward, write),
         }
     }
 
     /// Stores an event, and wakes readers.
     #[inline(always)]
-    fn store(&self, event: impl FnOnce() -> Event) {
+    fn store(&self, write: impl FnOnce(&mut Event)) {
         let first_loss = {
             let ring = &mut *lock(&self.ring);
-            ring.push(event);
+            ring.push(write);
             ring.wake_readers();
             ring.first_loss()
         };
@@ -125,7 +126,8 @@ impl EventQueue {
 
     #[inline(never)]
     fn handle(&self, event: &Event, handler: &EventHandler) {
-        let sequence = if self.keeps { lock(&self.ring).push(|| *event) } else { event.sequence };
+        let sequence =
+            if self.keeps { lock(&self.ring).push(|place| *place = *event) } else { event.sequence };
         {
             let _inside = enter_handler();
             handler(&Event { sequence, ..*event });
@@ -228,7 +230,7 @@ impl Ring {
     fn new(len: usize) -> Result<Self, Errno> {
         let mut slots = Vec::new();
         slots.try_reserve_exact(len).map_err(|_| Errno::NoMemory)?;
-        slots.resize(len, None);
+        slots.resize(len, Some(Polled { event: Event::BLANK, lost: false }));
         Ok(Self {
             slots: slots.into(),
             next_write: 1,
@@ -246,11 +248,13 @@ impl Ring {
     }
 
     #[inline(always)]
-    fn push(&mut self, event: impl FnOnce() -> Event) -> u64 {
+    fn push(&mut self, write: impl FnOnce(&mut Event)) -> u64 {
         let sequence = self.next_write;
         let slot = self.slot(sequence);
-        if let Some(slot) = self.slots.get_mut(slot) {
-            *slot = Some(Polled { event: Event { sequence, ..event() }, lost: false });
+        if let Some(Some(Polled { event, lost })) = self.slots.get_mut(slot) {
+            write(event);
+            event.sequence = sequence;
+            *lost = false;
         }
         self.next_write += 1;
         sequence
@@ -288,8 +292,8 @@ impl Ring {
 }
 
 #[inline(never)]
-fn pass_on(forward: &EventHandler, event: impl FnOnce() -> Event) {
-    forward(&event());
+fn pass_on(forward: &EventHandler, write: impl FnOnce(&mut Event)) {
+    forward(&Event::written(write));
 }
 
 /// Logs that a queue without a handler loses events: once, as a program that never reads the queue gets no error.
@@ -370,7 +374,7 @@ mod tests {
         let mut ring = Ring::new(2).unwrap();
         let losses: Vec<_> = (1..=5)
             .map(|bits| {
-                ring.push(|| event(bits));
+                ring.push(|place| *place = event(bits));
                 ring.first_loss()
             })
             .collect();

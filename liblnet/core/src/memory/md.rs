@@ -408,16 +408,16 @@ impl Md {
     /// Completes an operation as [`Md::complete_without`] does, whose response may arrive.
     #[cfg(test)]
     pub(crate) fn complete(&self, event: impl FnOnce() -> Event) -> Completion {
-        self.complete_without(None, event)
+        self.complete_without(None, |place| *place = event())
     }
 
-    /// Completes an operation with the event that `event` makes, in which the MD says whether it has ended; of a PUT or GET the
-    /// `response`, if given, will not arrive. `event` is called at most once, under locks: it is brief, and calls nothing that may lock.
+    /// Completes an operation with the event that `write` writes, in which the MD says whether it has ended; of a PUT or GET the
+    /// `response`, if given, will not arrive. `write` is called at most once, under locks: it is brief, and calls nothing that may lock.
     #[inline(always)]
     pub(crate) fn complete_without(
         &self,
         response: Option<ResponseKind>,
-        event: impl FnOnce() -> Event,
+        write: impl FnOnce(&mut Event),
     ) -> Completion {
         let mut state = lock(&self.state);
         if let Some(response) = response {
@@ -430,10 +430,12 @@ impl Md {
         state.unlinking |= last;
         state.ended |= last;
         let timed_out = last && state.response_timed_out;
-        self.deliver(state, last, || {
-            let event = event();
-            let status = if timed_out { event.status.and(Err(Errno::TimedOut)) } else { event.status };
-            Event { status, unlinked: last, ..event }
+        self.deliver(state, last, |event| {
+            write(event);
+            if timed_out {
+                event.status = event.status.and(Err(Errno::TimedOut));
+            }
+            event.unlinked = last;
         });
         if last { Completion::Ended } else { Completion::Active }
     }
@@ -463,7 +465,7 @@ impl Md {
         state.ended = true;
         let status = if state.response_timed_out { Err(Errno::TimedOut) } else { Ok(()) };
         let spec = MdSpec { threshold: self.threshold(&state), ..self.spec };
-        self.deliver(state, true, || Event { status, ..Event::unlink(self.handle, spec) });
+        self.deliver(state, true, |event| *event = Event { status, ..Event::unlink(self.handle, spec) });
         self.wait_until_delivered();
         Ok(Completion::Ended)
     }
@@ -503,16 +505,16 @@ impl Md {
 
     /// Delivers an event after those before it; it is the `last` one or not. Consumes the lock under which its position was decided.
     #[inline(always)]
-    fn deliver(&self, state: MutexGuard<'_, MdState>, last: bool, event: impl FnOnce() -> Event) {
+    fn deliver(&self, state: MutexGuard<'_, MdState>, last: bool, write: impl FnOnce(&mut Event)) {
         let Some(queue) = &self.queue else { return };
         if last {
             queue.md_ending();
         }
         if queue.has_handler() {
-            return self.deliver_in_order(queue, state, event);
+            return self.deliver_in_order(queue, state, write);
         }
         // Without a handler the delivery calls no code that could take long or take this lock.
-        queue.deliver_made(event);
+        queue.deliver_written(write);
         drop(state);
         if last {
             queue.md_ended();
@@ -524,9 +526,9 @@ impl Md {
         &self,
         queue: &EventQueue,
         mut state: MutexGuard<'_, MdState>,
-        event: impl FnOnce() -> Event,
+        write: impl FnOnce(&mut Event),
     ) {
-        let mut next = state.events.begin(event());
+        let mut next = state.events.begin(Event::written(write));
         drop(state);
         while let Some(event) = next {
             let turn = Turn { md: self, queue, last: event.unlinked };

@@ -178,7 +178,8 @@ fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_
                 made.md.commit_response(response, 0).unwrap();
                 made.md.complete(|| event(&made.md, EventKind::Reply));
             }
-            let completed = made.md.complete_without(Some(response), || event(&made.md, EventKind::Send));
+            let completed =
+                made.md.complete_without(Some(response), |place| *place = event(&made.md, EventKind::Send));
             assert_eq!(completed == Completion::Ended, ends, "{case}");
             assert!(made.md.commit_response(response, 0).is_none(), "{case}");
             assert!(!made.md.is_tracked(), "{case}");

@@ -102,8 +102,8 @@ impl Objects {
 
     /// Reports the end of an operation to the owner of the MD ([`Md::complete_without`]).
     #[inline(always)]
-    pub(crate) fn complete(&self, md: &Md, event: impl FnOnce() -> Event) {
-        self.complete_without(md, None, event);
+    pub(crate) fn complete(&self, md: &Md, write: impl FnOnce(&mut Event)) {
+        self.complete_without(md, None, write);
     }
 
     /// Reports the end of a request of this node, whose `response`, if given, is not awaited any more.
@@ -112,9 +112,9 @@ impl Objects {
         &self,
         md: &Md,
         response: Option<ResponseKind>,
-        event: impl FnOnce() -> Event,
+        write: impl FnOnce(&mut Event),
     ) {
-        if md.complete_without(response, event) == Completion::Ended {
+        if md.complete_without(response, write) == Completion::Ended {
             self.remove_md(md);
         }
     }
