@@ -61,7 +61,7 @@ impl DataPath {
             CutThroughDecision::NotYet => CutThrough::NotYet,
             CutThroughDecision::Begin => {
                 let mut outgoing: Pooled<OutgoingMessage> =
-                    self.new_message(message.peer_ni.as_ref(), message.header);
+                    self.new_message(message.peer_ni.as_ref(), &message.header);
                 (outgoing.ni, outgoing.peer_ni) = (message.ni.clone(), message.peer_ni.clone());
                 match message.cut_through(&mut outgoing, arrived) {
                     true => CutThrough::Begin(outgoing),

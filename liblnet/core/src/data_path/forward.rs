@@ -25,7 +25,7 @@ impl DataPath {
         header: &Header,
         provenance: &Provenance,
     ) -> Pooled<TransitMessage> {
-        let mut message: Pooled<TransitMessage> = self.new_message(peer_ni.as_ref(), *header);
+        let mut message: Pooled<TransitMessage> = self.new_message(peer_ni.as_ref(), header);
         message.from = from;
         message.origin = provenance.origin();
         message.previous_hop = provenance.hop.map(|name| PreviousHop { ni: Arc::clone(ni), from, name });

@@ -16,8 +16,16 @@ const MIN_PENDING_RESPONSES_PER_PEER: u32 = 16;
 impl DataPath {
     /// A message to or from `peer_ni`, or over the loopback.
     #[inline(always)]
-    pub(crate) fn new_message<M: Part>(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Pooled<M> {
-        let mut message = self.spare_of(peer_ni).take_with(&self.spare, header);
+    pub(crate) fn new_message<M: Part>(&self, peer_ni: Option<&Arc<PeerNi>>, header: &Header) -> Pooled<M> {
+        let mut message: Pooled<M> = self.blank_message(peer_ni);
+        M::head_mut(&mut message).header = *header;
+        message
+    }
+
+    /// A message whose header the caller writes.
+    #[inline(always)]
+    pub(crate) fn blank_message<M: Part>(&self, peer_ni: Option<&Arc<PeerNi>>) -> Pooled<M> {
+        let mut message: Pooled<M> = self.spare_of(peer_ni).take_with(&self.spare);
         M::head_mut(&mut message).counted =
             self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.number()));
         message

@@ -246,15 +246,11 @@ impl DataPath {
         destination: ProcessId,
     ) -> Pooled<OutgoingMessage> {
         let outgoing = &request.outgoing;
-        let header = Header {
-            dest_nid: destination.nid,
-            src_nid: source.nid,
-            dest_pid: destination.pid,
-            src_pid: source.pid,
-            payload_length: outgoing.length,
-            body: outgoing.body,
-        };
-        let mut message: Pooled<OutgoingMessage> = self.new_message(peer_ni, header);
+        let mut message: Pooled<OutgoingMessage> = self.blank_message(peer_ni);
+        let Header { dest_nid, src_nid, dest_pid, src_pid, payload_length, body } = &mut message.header;
+        (*dest_nid, *dest_pid) = (destination.nid, destination.pid);
+        (*src_nid, *src_pid) = (source.nid, source.pid);
+        (*payload_length, *body) = (outgoing.length, outgoing.body);
         message.next_hop = destination;
         message.deadline = request.deadline;
         message.begun = request.begun;

@@ -363,7 +363,7 @@ impl DataPath {
         peer_ni: Option<Arc<PeerNi>>,
         header: &Header,
     ) -> Pooled<IncomingMessage> {
-        let mut message: Pooled<IncomingMessage> = self.new_message(peer_ni.as_ref(), *header);
+        let mut message: Pooled<IncomingMessage> = self.new_message(peer_ni.as_ref(), header);
         message.from = from;
         message.ni = Some(Arc::clone(ni));
         message.peer_ni = peer_ni;

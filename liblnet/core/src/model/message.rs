@@ -352,30 +352,36 @@ const SPARE_MESSAGES: usize = 32;
 const SPARE_MESSAGES_OF_NODE: usize = 256;
 
 thread_local! {
-    /// The message that this thread recycled last, of any pool: most threads end one message before the next begins.
-    static LAST_RECYCLED: Cell<Option<Box<Memory>>> = const { Cell::new(None) };
-    /// The one before: some threads end two.
-    static RECYCLED_BEFORE: Cell<Option<Box<Memory>>> = const { Cell::new(None) };
+    static RECYCLED: Recycled = const { Recycled { last: Cell::new(None), before: Cell::new(None) } };
+}
+
+/// The memory of messages that a thread has recycled, of any pool.
+struct Recycled {
+    /// That of the last message: most threads end one before the next begins.
+    last: Cell<Option<Box<Memory>>>,
+    /// That of the one before: some threads end two.
+    before: Cell<Option<Box<Memory>>>,
 }
 
 impl MessagePool {
-    /// A message with this header that refers to nothing yet, in memory of this pool or of the node's.
+    /// A message that refers to nothing yet, in memory of this pool or of the node's. Its header is that of any message, until the
+    /// caller writes it.
     #[inline(always)]
-    pub(crate) fn take_with<M: Part>(&self, of_node: &Self, header: Header) -> Pooled<M> {
-        let recycled = LAST_RECYCLED.take().or_else(|| RECYCLED_BEFORE.take());
+    pub(crate) fn take_with<M: Part>(&self, of_node: &Self) -> Pooled<M> {
+        let recycled = RECYCLED.with(|recycled| recycled.last.take().or_else(|| recycled.before.take()));
         let memory = recycled.unwrap_or_else(|| self.take_spare(of_node));
-        let mut message = Pooled { memory, message: PhantomData::<M> };
-        message.head_mut().header = header;
-        message
+        Pooled { memory, message: PhantomData }
     }
 
     /// Recycles a message, into the node's pool if this one is full: drops all that it refers to.
     #[inline(always)]
     pub(crate) fn put_with<M: Part>(&self, of_node: &Self, mut message: Pooled<M>) {
         message.clear();
-        if let Some(last) = LAST_RECYCLED.replace(Some(message.memory))
-            && let Some(memory) = RECYCLED_BEFORE.replace(Some(last))
-        {
+        let beyond = RECYCLED.with(|recycled| {
+            let last = recycled.last.replace(Some(message.memory))?;
+            recycled.before.replace(Some(last))
+        });
+        if let Some(memory) = beyond {
             self.keep(of_node, memory);
         }
     }
@@ -409,9 +415,11 @@ impl MessagePool {
 
 #[cfg(all(test, not(loom)))]
 impl MessagePool {
-    /// [`MessagePool::take_with`] of the node's pool.
+    /// [`MessagePool::take_with`] of the node's pool, with this header.
     pub(crate) fn take<M: Part>(&self, header: Header) -> Pooled<M> {
-        self.take_with(self, header)
+        let mut message: Pooled<M> = self.take_with(self);
+        message.head_mut().header = header;
+        message
     }
 
     fn put<M: Part>(&self, message: Pooled<M>) {

@@ -32,7 +32,7 @@ impl Monitor<'_> {
     }
 
     fn copy_of(&self, md: Arc<Md>, repeat: &Repeat) -> Pooled<OutgoingMessage> {
-        let mut copy: Pooled<OutgoingMessage> = self.data_path.new_message(None, repeat.header);
+        let mut copy: Pooled<OutgoingMessage> = self.data_path.new_message(None, &repeat.header);
         copy.deadline = repeat.deadline;
         copy.role = Role::Request(Request { md, report: None, source: repeat.source, recovery: false });
         copy.attempts.resends = 1;
