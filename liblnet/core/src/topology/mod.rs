@@ -173,6 +173,7 @@ impl Topology {
     pub(crate) fn is_same_peer(&self, one: Nid, other: Nid) -> bool {
         one == other || self.peer(one).is_some_and(|peer| peer.nids.contains(&other))
     }
+    #[inline(always)]
 
     /// The current value of the peer with this discovery state; `None` once the peer is removed.
     pub(crate) fn peer_of(&self, state: &DiscoveryState) -> Option<Arc<Peer>> {
