@@ -175,13 +175,14 @@ impl DataPath {
     }
 
     /// Takes the steps that the first one has left, of which most messages have none.
-    #[inline]
+    #[inline(always)]
     fn run_rest(&self, steps: Steps) {
         if steps.0.is_some() {
             self.run_steps(steps);
         }
     }
 
+    #[inline(never)]
     fn run_steps(&self, mut steps: Steps) {
         let mut next = steps.pop();
         while let Some(mut step) = next {
@@ -259,7 +260,7 @@ impl DataPath {
     }
 
     /// Records that a message is about to leave for its next hop.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_leaving(&self, message: &mut OutgoingMessage) {
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.note_sent();

@@ -273,9 +273,9 @@ impl Ring {
         if self.next_read == self.next_write {
             return None;
         }
-        let oldest = self.next_write.saturating_sub(self.slots.len() as u64).max(1);
-        let lost = self.next_read < oldest;
-        let sequence = self.next_read.max(oldest);
+        // No more than the slots have been written since: nothing is lost.
+        let lost = self.next_write - self.next_read > self.slots.len() as u64;
+        let sequence = if lost { self.next_write - self.slots.len() as u64 } else { self.next_read };
         self.next_read = sequence + 1;
         let slot = self.slot(sequence);
         let unread = self.slots.get_mut(slot)?;

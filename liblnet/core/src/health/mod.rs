@@ -158,6 +158,7 @@ impl Health {
     }
 
     /// Schedules a scan, as something waits for a response or a credit.
+    #[inline]
     pub(crate) fn watch(&self) {
         if !self.armed.load(Ordering::Relaxed) && !self.armed.swap(true, Ordering::Relaxed) {
             self.wake();
