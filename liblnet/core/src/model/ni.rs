@@ -278,7 +278,10 @@ impl Ni {
     /// Available send credits, over all CPU partitions: the configured number, less the messages that are with the
     /// driver or wait for it.
     pub fn credits(&self) -> Credits {
-        Credits(self.tx.iter().map(|pool| pool.credits().0).sum())
+        match &self.tx[..] {
+            [only] => only.credits(),
+            pools => Credits(pools.iter().map(|pool| pool.credits().0).sum()),
+        }
     }
 
     /// The credits over all CPU partitions when none is in use.

@@ -103,9 +103,16 @@ impl PeerNet {
     }
 
     /// Records that one of these peer NIs is used now, which is the most recent use of its peer.
+    #[inline(always)]
     pub(crate) fn note_use(&self, its: &Criteria, latest_use: &LatestUse) {
+        match &self.order {
+            None => latest_use.note(its.last_use()),
+            Some(order) => self.note_use_in(order, its, latest_use),
+        }
+    }
+
+    fn note_use_in(&self, order: &PeerNetOrder, its: &Criteria, latest_use: &LatestUse) {
         let note = || latest_use.note(its.last_use());
-        let Some(order) = &self.order else { return note() };
         let position = its.position();
         // A peer NI that has just changed its position, or its peer, is late in the order at most once.
         match self.criteria.get(position).is_some_and(|at| std::ptr::eq(&raw const **at, its)) {
