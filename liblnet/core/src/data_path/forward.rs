@@ -34,17 +34,18 @@ impl DataPath {
         message
     }
 
-    /// Receives a message for another node, as soon as a buffer is free for it (RT-10).
+    /// Receives a message for another node, to which `onward` leads, as soon as a buffer is free for it (RT-10).
     pub(crate) fn forward(
         &self,
         ni: &Ni,
+        onward: Option<Onward>,
         message: Pooled<TransitMessage>,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         if !self.topology.forwards() {
             return self.discard_transit(message, NO_ROUTER);
         }
-        let Some(onward) = self.topology.onward(message.header.dest_nid.net()) else {
+        let Some(onward) = onward else {
             return self.discard_transit(message, "no route to the net of its destination");
         };
         let Some(from) = message.peer_ni.as_ref().map(|peer_ni| peer_ni.nid()) else {

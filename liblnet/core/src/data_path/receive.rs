@@ -8,9 +8,10 @@ use crate::model::lnd::{CutThrough, DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
     ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
 };
-use crate::model::{CarriedOrigin, Confirmation, Ni, PeerNi, Provenance};
+use crate::model::{CarriedOrigin, Confirmation, Ni, Onward, PeerNi, Provenance};
 use crate::objects::{Delayed, DropReason, Incoming, MatchRequest, MatchResult};
 use crate::stats::{MessageOutcome, Partial};
+use crate::topology::WayTo;
 use lnet_log::LogClass;
 use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, Pid, ProcessId, WireHandle};
 use std::num::NonZeroU64;
@@ -27,8 +28,8 @@ pub(crate) enum Arrival {
 #[derive(Debug, PartialEq, Eq)]
 enum Inspection {
     ForMe,
-    /// The message is for another node: this one forwards it, if it is a router.
-    ForAnother,
+    /// The message is for another node: this one forwards it, if it is a router. `None`: nothing leads there.
+    ForAnother(Option<Onward>),
 }
 
 impl Upcalls for DataPath {
@@ -43,7 +44,7 @@ impl Upcalls for DataPath {
         if self.env.is_ending() {
             return RxAction::Reject(Violation::ShuttingDown);
         }
-        let inspection = match check_header(header, ni.nid(), |nid| self.topology.is_own(nid)) {
+        let inspection = match check_header(header, ni.nid(), |nid| self.topology.way_to(nid)) {
             Ok(inspection) => inspection,
             Err(violation) => {
                 self.message_counters.error();
@@ -51,7 +52,8 @@ impl Upcalls for DataPath {
             }
         };
         if self.faults.act_on_arrival() && self.fault_drops_incoming(ni, header) {
-            if let (Inspection::ForAnother, Some(lnd), Some(name)) = (inspection, ni.lnd(), provenance.hop) {
+            if let (Inspection::ForAnother(_), Some(lnd), Some(name)) = (inspection, ni.lnd(), provenance.hop)
+            {
                 // Confirmed, as if the message had been lost behind this gateway.
                 lnd.confirm(from, name, Confirmation::Delivered);
             }
@@ -74,12 +76,12 @@ impl Upcalls for DataPath {
                 &with_refusals
             }
         };
-        if inspection == Inspection::ForAnother {
+        if let Inspection::ForAnother(onward) = inspection {
             if provenance.reply_here {
                 return RxAction::Discard;
             }
             let message = self.transit(ni, from, peer_ni, header, provenance);
-            return self.forward(ni, message, make_deferred);
+            return self.forward(ni, onward, message, make_deferred);
         }
         let mut message = self.incoming(ni, from, peer_ni, header);
         message.reply_here = provenance.reply_here;
@@ -600,7 +602,11 @@ pub(super) fn write_arrival_event(
 
 /// Makes the checks that close the connection if they fail, in the order of wire-tcp 5.1.
 #[inline]
-fn check_header(header: &Header, my_nid: Nid, is_own: impl Fn(Nid) -> bool) -> Result<Inspection, Violation> {
+fn check_header(
+    header: &Header,
+    my_nid: Nid,
+    way_to: impl Fn(Nid) -> WayTo,
+) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {
             Err(Violation::UnexpectedPayload(header.payload_length))
@@ -608,9 +614,12 @@ fn check_header(header: &Header, my_nid: Nid, is_own: impl Fn(Nid) -> bool) -> R
         _ if header.payload_length > MAX_PAYLOAD => Err(Violation::PayloadTooLong(header.payload_length)),
         _ if header.dest_nid == my_nid => Ok(Inspection::ForMe),
         // From one program on this node to another.
-        _ if my_nid.is_loopback() && is_own(header.dest_nid) => Ok(Inspection::ForMe),
+        _ if my_nid.is_loopback() && way_to(header.dest_nid) == WayTo::ThisNode => Ok(Inspection::ForMe),
         _ if header.dest_nid.net() == my_nid.net() => Err(Violation::ShouldHaveGoneDirect),
-        _ if is_own(header.dest_nid) => Err(Violation::WrongInterface),
-        _ => Ok(Inspection::ForAnother),
+        _ => match way_to(header.dest_nid) {
+            WayTo::ThisNode => Err(Violation::WrongInterface),
+            WayTo::Onward(onward) => Ok(Inspection::ForAnother(Some(onward))),
+            WayTo::Nowhere => Ok(Inspection::ForAnother(None)),
+        },
     }
 }

@@ -60,6 +60,17 @@ impl PathTables {
     }
 }
 
+/// The way of messages to a NID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WayTo {
+    /// The NID is one of this node.
+    ThisNode,
+    /// The NID is on a net that this node is on or has a route to.
+    Onward(Onward),
+    /// This node is neither on the net of the NID nor has a route to it.
+    Nowhere,
+}
+
 /// Methods about local nets.
 impl Topology {
     /// A topology without nets and peers.
@@ -115,14 +126,16 @@ impl Topology {
 
     /// Whether this node is on `net`, or has a route to it.
     pub(crate) fn leads_to(&self, net: NetId) -> bool {
-        self.onward(net).is_some()
+        self.with_paths(|paths| paths.nets.net(net).is_some() || paths.routes.lead_to(net))
     }
 
-    /// The kind of next hop of messages to `net`; `None` if this node is neither on it nor has a route to it.
-    pub(crate) fn onward(&self, net: NetId) -> Option<Onward> {
-        self.with_paths(|paths| match paths.nets.net(net) {
-            Some(_) => Some(Onward::ToDestination),
-            None => paths.routes.lead_to(net).then_some(Onward::ToRouter),
+    /// The way of messages to `nid` from this node.
+    pub(crate) fn way_to(&self, nid: Nid) -> WayTo {
+        self.with_paths(|paths| match paths.nets.net(nid.net()) {
+            Some(net) if net.nis().iter().any(|ni| ni.nid() == nid) => WayTo::ThisNode,
+            Some(_) => WayTo::Onward(Onward::ToDestination),
+            None if paths.routes.lead_to(nid.net()) => WayTo::Onward(Onward::ToRouter),
+            None => WayTo::Nowhere,
         })
     }
 
@@ -160,6 +173,7 @@ impl Topology {
     }
 
     /// The peer NI with this NID, if it is known.
+    #[inline(always)]
     pub(crate) fn peer_ni(&self, nid: Nid) -> Option<Arc<PeerNi>> {
         self.peers.get(nid)
     }
@@ -173,7 +187,6 @@ impl Topology {
     pub(crate) fn is_same_peer(&self, one: Nid, other: Nid) -> bool {
         one == other || self.peer(one).is_some_and(|peer| peer.nids.contains(&other))
     }
-    #[inline(always)]
 
     /// The current value of the peer with this discovery state; `None` once the peer is removed.
     pub(crate) fn peer_of(&self, state: &DiscoveryState) -> Option<Arc<Peer>> {
