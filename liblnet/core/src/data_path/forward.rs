@@ -142,7 +142,10 @@ impl DataPath {
 
     /// Returns the buffer of a message that has ended; waiting messages may get it.
     pub(crate) fn return_buffer(&self, buffer: Box<RouterBuffer>) {
-        self.resume_waiting(self.router_buffers.give_back(buffer));
+        let (one, other) = self.router_buffers.give_back(buffer);
+        if one.is_some() || other.is_some() {
+            self.resume_waiting(one.into_iter().chain(other));
+        }
     }
 
     /// Resumes messages that have got their buffers: their drivers receive them.

@@ -13,12 +13,10 @@ use super::buffer_pool::{PAGE, Pool, PoolState, Waiting};
 use super::{BUFFER_SIZES, Router};
 use crate::model::lnd::DeferredRx;
 use crate::model::message::{Pooled, TransitMessage};
-use crate::model::{BufferPlace, Ni, Onward, RouterBuffer};
+use crate::model::{BufferPlace, Ni, NidMap, Onward, RouterBuffer};
 use crate::sync::{Mutex, lock};
-use foldhash::HashMap;
 use lnet_wire::Nid;
 use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
 use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -69,14 +67,19 @@ struct CptBuffers {
     on: bool,
     pools: [Pool; 3],
     forwarded: Forwarded,
-    /// The peer NIs that hold a buffer or wait for one.
-    shares: HashMap<Nid, Share>,
-    /// The memory of a queue of a share that was removed, for the next share.
-    spare_queue: VecDeque<Waiting>,
+    /// The peer NIs that hold a buffer or wait for one, and some that have done so before: most messages come from a peer NI whose last
+    /// one has just ended.
+    shares: NidMap<Share>,
+    /// The number of shares beyond which those that are not in use are removed.
+    most_shares: usize,
 }
+
+/// The least number of shares that are kept.
+const KEPT_SHARES: usize = 64;
 
 /// The router credits of a peer NI.
 struct Share {
+    from: Nid,
     size: u32,
     /// Buffers that the peer NI holds, or waits for in a pool.
     taken: u32,
@@ -120,9 +123,12 @@ impl RouterBuffers {
     }
 
     /// Returns a buffer to its pool. Returns the waiting messages that have got a buffer now.
-    pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> impl Iterator<Item = Waiting> + use<> {
-        let served = self.cpts.get(buffer.place.cpt).map(|cpt| lock(cpt).give_back(buffer));
-        served.into_iter().flatten().flatten()
+    #[inline]
+    pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> (Option<Waiting>, Option<Waiting>) {
+        match self.cpts.get(buffer.place.cpt) {
+            Some(cpt) => lock(cpt).give_back(buffer),
+            None => (None, None),
+        }
     }
 
     /// Removes the waiting messages that arrived on the interface `ni`, which is being shut down. Returns them, and the
@@ -173,7 +179,7 @@ impl RouterBuffers {
 
     /// The number of buffers that this peer NI holds, and of its messages that wait for one, on all CPTs.
     pub(crate) fn asked_for(&self, from: Nid) -> u32 {
-        self.cpts.iter().map(|cpt| lock(cpt).shares.get(&from).map_or(0, Share::asked_for)).sum()
+        self.cpts.iter().map(|cpt| lock(cpt).shares.get(from).map_or(0, Share::asked_for)).sum()
     }
 
     /// The state of the buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
@@ -195,8 +201,11 @@ impl CptBuffers {
         if !self.on {
             return BufferGrant::Refused(message);
         }
-        let new = || Share { size, taken: 0, waiting: std::mem::take(&mut self.spare_queue) };
-        let share = self.shares.entry(from).or_insert_with(new);
+        if self.shares.len() >= self.most_shares {
+            self.forget_unused();
+        }
+        let new = || Share { from, size, taken: 0, waiting: VecDeque::new() };
+        let share = self.shares.get_or_insert_with(from, new);
         share.size = size;
         if let Some(peer_ni) = &message.peer_ni {
             let asked_for = share.asked_for().saturating_add(1);
@@ -240,7 +249,7 @@ impl CptBuffers {
     }
 
     /// Returns a buffer. Its memory may go to a message that waits for this size, its router credit to one of the same peer NI.
-    fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> [Option<Waiting>; 2] {
+    fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> (Option<Waiting>, Option<Waiting>) {
         let BufferPlace { cpt, size } = buffer.place;
         if let Some(bytes) = buffer.sent.take() {
             self.forwarded.messages += 1;
@@ -250,7 +259,7 @@ impl CptBuffers {
         if let Some(pool) = self.pools.get_mut(size) {
             pool.put(buffer);
         }
-        [self.serve(cpt, size), from.and_then(|from| self.release(cpt, from))]
+        (self.serve(cpt, size), from.and_then(|from| self.release(cpt, from)))
     }
 
     /// Gives an unused buffer to the first message that waits for one.
@@ -261,8 +270,7 @@ impl CptBuffers {
 
     /// Returns a router credit; the first message of that peer NI that waits for one gets it.
     fn release(&mut self, cpt: usize, from: Nid) -> Option<Waiting> {
-        let Entry::Occupied(mut entry) = self.shares.entry(from) else { return None };
-        let share = entry.get_mut();
+        let share = self.shares.get_mut(from)?;
         share.taken -= 1;
         if share.taken < share.size
             && let Some(waiting) = share.waiting.pop_front()
@@ -270,25 +278,29 @@ impl CptBuffers {
             share.taken += 1;
             return self.place(cpt, from, waiting);
         }
-        if share.taken == 0 && share.waiting.is_empty() {
-            let queue = entry.remove().waiting;
-            if queue.capacity() > self.spare_queue.capacity() {
-                self.spare_queue = queue;
-            }
-        }
         None
+    }
+
+    /// Removes the shares that are not in use, so that no more are kept than a few times those that are.
+    #[cold]
+    fn forget_unused(&mut self) {
+        self.shares.retain(Share::is_used);
+        self.most_shares = (2 * self.shares.len()).max(KEPT_SHARES);
     }
 
     /// Gives unused router credits to messages that wait for them.
     fn serve_shares(&mut self, cpt: usize, out: &mut Vec<Waiting>) {
-        let peers: Vec<Nid> = self.shares.keys().copied().collect();
-        for from in peers {
-            while let Some(share) = self.shares.get_mut(&from).filter(|share| share.taken < share.size)
+        let mut granted = Vec::new();
+        for share in self.shares.values_mut() {
+            while share.taken < share.size
                 && let Some(waiting) = share.waiting.pop_front()
             {
                 share.taken += 1;
-                out.extend(self.place(cpt, from, waiting));
+                granted.push((share.from, waiting));
             }
+        }
+        for (from, waiting) in granted {
+            out.extend(self.place(cpt, from, waiting));
         }
     }
 
@@ -317,7 +329,7 @@ impl CptBuffers {
         for pool in &mut self.pools {
             for (from, waiting) in pool.withdraw(&mut which) {
                 out.push(waiting);
-                if let Some(share) = self.shares.get_mut(&from) {
+                if let Some(share) = self.shares.get_mut(from) {
                     share.taken -= 1;
                 }
             }
@@ -330,12 +342,16 @@ impl CptBuffers {
                 }
             }
         }
-        self.shares.retain(|_, share| share.taken > 0 || !share.waiting.is_empty());
+        self.forget_unused();
         out
     }
 }
 
 impl Share {
+    fn is_used(&self) -> bool {
+        self.taken > 0 || !self.waiting.is_empty()
+    }
+
     fn asked_for(&self) -> u32 {
         self.taken.saturating_add(u32::try_from(self.waiting.len()).unwrap_or(u32::MAX))
     }

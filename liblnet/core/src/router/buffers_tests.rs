@@ -20,6 +20,10 @@ fn begin_wait(_: &mut TransitMessage) -> Arc<dyn DeferredRx> {
     Arc::new(NoDriver)
 }
 
+fn served((one, other): (Option<Waiting>, Option<Waiting>)) -> Vec<Waiting> {
+    one.into_iter().chain(other).collect()
+}
+
 fn tcp(address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, 0), address)
 }
@@ -194,7 +198,7 @@ proptest! {
                 Step::Ends(which) => {
                     let (number, mut message) = held.swap_remove(which.index(held.len()));
                     model.holding.retain(|its| its.number != number);
-                    buffers.give_back(message.buffer.take().unwrap()).collect()
+                    served(buffers.give_back(message.buffer.take().unwrap()))
                 }
                 Step::Resize(counts) => {
                     model.counts = counts;
@@ -210,7 +214,7 @@ proptest! {
         // When all messages have ended no message waits.
         while let Some((number, mut message)) = held.pop() {
             model.holding.retain(|its| its.number != number);
-            for Waiting { message, .. } in buffers.give_back(message.buffer.take().unwrap()) {
+            for Waiting { message, .. } in served(buffers.give_back(message.buffer.take().unwrap())) {
                 let known = model.served(&message);
                 held.push((known.number, message));
             }
