@@ -51,9 +51,9 @@ impl DataPath {
                     self.message_counters.end_response(message.counted);
                 }
             }
-            role @ Role::Forwarded(_) => {
-                if let Role::Forwarded(forwarded) = std::mem::take(role) {
-                    self.return_buffer(forwarded.into_buffer());
+            Role::Forwarded(forwarded) => {
+                if let Some(buffer) = forwarded.take_buffer() {
+                    self.return_buffer(buffer);
                 }
             }
         }

@@ -380,8 +380,10 @@ impl DataPath {
                 }
             }
             Role::Forwarded(forwarded) => {
-                if result.is_ok() {
-                    forwarded.buffer.sent = Some(header.payload_length);
+                if result.is_ok()
+                    && let Some(buffer) = &mut forwarded.buffer
+                {
+                    buffer.sent = Some(header.payload_length);
                 }
                 if let Some(previous) = forwarded.previous_hop.take() {
                     let result = result.map_err(|failure| failure.delivery);

@@ -109,8 +109,8 @@ pub(crate) struct Response {
 /// A message from one node to another that this node, a gateway, sends on.
 #[derive(Debug)]
 pub(crate) struct Forwarded {
-    /// The memory of the payload.
-    pub(crate) buffer: Box<RouterBuffer>,
+    /// The memory of the payload; `None` once the message has ended.
+    pub(crate) buffer: Option<Box<RouterBuffer>>,
     /// The node that the message came from, as long as that waits for this gateway's confirmation.
     pub(crate) previous_hop: Option<PreviousHop>,
     /// The arrival of the payload, if the message was begun before that was complete.

@@ -167,7 +167,7 @@ impl Pooled<TransitMessage> {
         outgoing.next_hop = ProcessId { nid: transit.from, pid: outgoing.head.header.src_pid };
         outgoing.carry(transit.origin.take());
         let previous_hop = transit.previous_hop.take();
-        outgoing.begin(Role::Forwarded(Forwarded { buffer, previous_hop, arrival: None }));
+        outgoing.begin(Role::Forwarded(Forwarded { buffer: Some(buffer), previous_hop, arrival: None }));
         Ok(self.become_other())
     }
 }
@@ -182,7 +182,7 @@ impl TransitMessage {
         outgoing.next_hop = ProcessId { nid: self.from, pid: self.head.header.src_pid };
         outgoing.carry(self.origin.take());
         outgoing.role = Role::Forwarded(Forwarded {
-            buffer,
+            buffer: Some(buffer),
             previous_hop: self.previous_hop.take(),
             arrival: Some(arrival),
         });
@@ -191,13 +191,13 @@ impl TransitMessage {
 }
 
 impl Forwarded {
-    /// The buffer, of a message that has ended.
-    pub(crate) fn into_buffer(self) -> Box<RouterBuffer> {
-        let Self { mut buffer, arrival, .. } = self;
-        if arrival.is_some() {
-            buffer.spare_arrival = arrival;
+    /// Takes the buffer, of a message that has ended.
+    pub(crate) fn take_buffer(&mut self) -> Option<Box<RouterBuffer>> {
+        let mut buffer = self.buffer.take()?;
+        if self.arrival.is_some() {
+            buffer.spare_arrival = self.arrival.take();
         }
-        buffer
+        Some(buffer)
     }
 }
 

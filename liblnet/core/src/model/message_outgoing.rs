@@ -53,7 +53,8 @@ impl OutgoingMessage {
             Role::Request(request) => request.md.memory().slice(0, length),
             Role::Response(Response { get: Some(get), .. }) => get.operation.memory(length),
             Role::Response(Response { get: None, .. }) => MemSlice::EMPTY,
-            Role::Forwarded(forwarded) => forwarded.buffer.bytes.slice(0, length),
+            Role::Forwarded(Forwarded { buffer: Some(buffer), .. }) => buffer.bytes.slice(0, length),
+            Role::Forwarded(Forwarded { buffer: None, .. }) => MemSlice::EMPTY,
         }
     }
 

@@ -82,7 +82,7 @@ impl OutgoingMessage {
     /// The net from which a forwarded message arrived.
     pub(crate) fn came_by(&self) -> Option<NetId> {
         match &self.role {
-            Role::Forwarded(forwarded) => forwarded.buffer.from.map(Nid::net),
+            Role::Forwarded(forwarded) => forwarded.buffer.as_ref()?.from.map(Nid::net),
             Role::Request(_) | Role::Response(_) => None,
         }
     }
