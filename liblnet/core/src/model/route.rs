@@ -1,7 +1,7 @@
 //! Routes: the gateways to nets that this node is not on.
 
 use super::last_use::{LastUse, LatestUse};
-use super::{Distance, Nets, PeerNet, PeerNi, PeerState, Settling};
+use super::{Distance, Nets, Peer, PeerNet, PeerNi, PeerState, Settling};
 use crate::sync::{Mutex, MutexGuard, lock};
 use lnet_settings::{MAX_HEALTH, Settings};
 use lnet_wire::{Errno, NetId, Nid};
@@ -101,9 +101,13 @@ impl ActiveRoute {
             && gateway.net(self.route.net).is_none()
     }
 
-    /// The state of the route under `terms`; `is_local` tells the nets that this node is on (RT-22).
-    pub(crate) fn state(&self, terms: GatewayTerms, is_local: impl Fn(NetId) -> bool) -> RouteState {
-        let gateway = &**self.gateway.peer_now();
+    /// The state of the route under `terms`, whose gateway is `gateway` now; `is_local` tells the nets that this node is on (RT-22).
+    pub(crate) fn state(
+        &self,
+        gateway: &Peer,
+        terms: GatewayTerms,
+        is_local: impl Fn(NetId) -> bool,
+    ) -> RouteState {
         let known = gateway.state();
         if known.contains(PeerState::DISCOVERED) && !known.contains(PeerState::ROUTER_ENABLED) {
             return RouteState::Excluded;

@@ -81,7 +81,10 @@ impl ChosenPath {
     pub(super) fn over(nets: &Nets, hop: Hop, destination: &Arc<PeerNi>, choice: Choice) -> Self {
         let Hop { ni, peer_ni, route, route_state } = hop;
         Self {
-            latest_use_of_others: latest_use_of_others(nets, &peer_ni.peer_now(), &ni),
+            latest_use_of_others: match peer_ni.is_alone() && peer_ni.nid().net() == ni.nid().net() {
+                true => ni.latest_use_of_others(),
+                false => latest_use_of_others(nets, &peer_ni.peer_now(), &ni),
+            },
             ni,
             peer_ni: Some(peer_ni),
             routed: Some(Routed { route, state: route_state, destination: Arc::clone(destination) }),

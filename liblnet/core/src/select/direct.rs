@@ -55,9 +55,23 @@ pub(super) fn best_local_ni<'a>(
     }
 }
 
+/// The best local NI on a net to send to this peer NI.
+#[inline]
+pub(super) fn best_local_ni_to<'a>(
+    net: &'a Net,
+    peer_ni: &Arc<PeerNi>,
+    preferring: Preferring<'_>,
+    path_request: &PathRequest<'_>,
+) -> Option<&'a Arc<Ni>> {
+    match net.nis() {
+        [only] => Some(only),
+        _ => best_of_several_nis(net, &[Arc::downgrade(peer_ni)], preferring, path_request),
+    }
+}
+
 fn best_of_several_nis<'a>(
     net: &'a Net,
-    peer_nis: &'a [Weak<PeerNi>],
+    peer_nis: &[Weak<PeerNi>],
     preferring: Preferring<'_>,
     path_request: &PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
@@ -116,7 +130,7 @@ pub(super) fn best_partner<'a>(
 /// The local NIs on a net, in the order of configuration.
 pub(super) fn local_nis<'a>(
     net: &'a Net,
-    peer_nis: &'a [Weak<PeerNi>],
+    peer_nis: &[Weak<PeerNi>],
     preferences: &Preferences<'_>,
     path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {

@@ -35,7 +35,7 @@ pub(crate) use routed::{may_be_routed, route_state, routes_to};
 
 use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
 use compare::best;
-use direct::{best_local_ni, best_net, best_peer_ni, partner_of, shared_nets};
+use direct::{best_local_ni, best_local_ni_to, best_net, best_peer_ni, partner_of, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
 use preferring::Preferring;
 use routed::{better_route, bound_ni, over_gateway};
@@ -155,8 +155,8 @@ fn select_path_to_named(
     if let Some(ni) = sticky.filter(may_stick).filter(|ni| ni.nid().net() == net.id()) {
         return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
     }
-    let its = [Arc::downgrade(named)];
-    let ni = best_local_ni(net, &its, Preferring::one(named), path_request).ok_or(Errno::HostUnreachable)?;
+    let ni =
+        best_local_ni_to(net, named, Preferring::one(named), path_request).ok_or(Errno::HostUnreachable)?;
     Ok(ChosenPath::direct(nets, peer, ni, named, Choice::LocalEnd).sticking(!reserved))
 }
 
@@ -181,8 +181,7 @@ pub(crate) fn select_path_to_other_nid(
 pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_suspect: bool) -> Option<Nid> {
     let net = nets.net(peer_ni.nid().net())?;
     let path_request = of_ping(peer_ni.nid(), any_suspect);
-    let its = [Arc::downgrade(peer_ni)];
-    best_local_ni(net, &its, Preferring::NONE, &path_request).map(|ni| ni.nid())
+    best_local_ni_to(net, peer_ni, Preferring::NONE, &path_request).map(|ni| ni.nid())
 }
 
 /// The best path to a peer on one of the nets that it has in common with this node: the local NID and the peer's.

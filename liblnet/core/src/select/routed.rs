@@ -4,7 +4,7 @@
 use super::chosen_path::{Choice, ChosenPath};
 use super::compare::best;
 use super::criteria::{GatewayCandidate, NetCandidate};
-use super::direct::{best_local_ni, best_partner, best_peer_ni, shared_nets};
+use super::direct::{best_local_ni, best_local_ni_to, best_partner, best_peer_ni, shared_nets};
 use super::hop::Hop;
 use super::is_named_only;
 use super::path_request::{PathRequest, Paths};
@@ -55,8 +55,14 @@ pub(super) fn over_gateway(
         return to_best_of(paths, peer_net, hop, *path_request).ok_or(Errno::HostUnreachable);
     }
     let preferring = Preferring::one(named);
-    let hops = hops(paths, named.nid().net(), peer, preferring, source, *path_request);
-    let (_, hop) = best(hops).ok_or(Errno::HostUnreachable)?;
+    let net = named.nid().net();
+    let mut routes = paths.routes.to(net);
+    let hop = match (routes.next(), routes.next()) {
+        // A single route is not compared.
+        (Some(only), None) => hop_by(paths, only, peer, preferring, source, path_request).map(|(_, hop)| hop),
+        _ => best(hops(paths, net, peer, preferring, source, *path_request)).map(|(_, hop)| hop),
+    };
+    let hop = hop.ok_or(Errno::HostUnreachable)?;
     let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
     let sticks = may_stick && named.sticky().is_none() && !named.criteria().prefers_local_nis();
     let choice = if source.is_none() { Choice::LocalEnd } else { Choice::Neither };
@@ -119,24 +125,37 @@ pub(super) fn hops<'a>(
     source: Option<&'a Arc<Ni>>,
     path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (GatewayCandidate, Hop)> {
-    // A node refuses messages that arrive on one of its interfaces for another.
-    let is_other = move |route: &Arc<ActiveRoute>| !is_same_peer(&route.gateway.peer_now(), destination);
     let preferences = preferring.gateways(paths.routes.to(net).map(|route| route.route.gateway));
-    paths.routes.to(net).enumerate().filter(move |(_, route)| is_other(route)).filter_map(
-        move |(position, route)| {
-            let route_state = route_state(route, paths.nets, path_request.gateway_terms);
-            if route_state == RouteState::Excluded || path_request.needs_origin && takes_no_origins(route) {
-                return None;
-            }
-            let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, preferring, source, path_request)?;
-            let net = paths.nets.net(ni.nid().net())?;
-            let path_state = path_state(&ni, &peer_ni, path_request);
-            let preference = preferences.of(position, route.route.gateway);
-            let local_ni_preference = preferring.local_ni(ni.nid());
-            let hop = Hop { ni, peer_ni, route: Arc::clone(route), route_state };
-            Some((GatewayCandidate::of(&hop, net, path_state, preference, local_ni_preference), hop))
-        },
-    )
+    paths.routes.to(net).enumerate().filter_map(move |(position, route)| {
+        let (net, hop) = hop_by(paths, route, destination, preferring, source, &path_request)?;
+        let path_state = path_state(&hop.ni, &hop.peer_ni, path_request);
+        let preference = preferences.of(position, route.route.gateway);
+        let local_ni_preference = preferring.local_ni(hop.ni.nid());
+        Some((GatewayCandidate::of(&hop, net, path_state, preference, local_ni_preference), hop))
+    })
+}
+
+/// The hop by a route, and the net of its local NI, if the route may be used.
+fn hop_by<'a>(
+    paths: Paths<'a>,
+    route: &Arc<ActiveRoute>,
+    destination: &Peer,
+    preferring: Preferring<'_>,
+    source: Option<&Arc<Ni>>,
+    path_request: &PathRequest<'_>,
+) -> Option<(&'a Net, Hop)> {
+    let gateway = &**route.gateway.peer_now();
+    // A node refuses messages that arrive on one of its interfaces for another.
+    if is_same_peer(gateway, destination) {
+        return None;
+    }
+    let route_state = route_state_by(route, gateway, paths.nets, path_request.gateway_terms);
+    if route_state == RouteState::Excluded || path_request.needs_origin && takes_no_origins(gateway) {
+        return None;
+    }
+    let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, gateway, preferring, source, *path_request)?;
+    let net = paths.nets.net(ni.nid().net())?;
+    Some((net, Hop { ni, peer_ni, route: Arc::clone(route), route_state }))
 }
 
 /// Compares the discovery states and not the numbers of the peers: a peer that exists only for an explanation has its own number.
@@ -146,15 +165,20 @@ fn is_same_peer(one: &Peer, other: &Peer) -> bool {
 
 /// The state of a route. One by a NID of this node itself is never used.
 pub(crate) fn route_state(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> RouteState {
+    route_state_by(route, &route.gateway.peer_now(), nets, terms)
+}
+
+/// The state of a route whose gateway is `gateway` now.
+fn route_state_by(route: &ActiveRoute, gateway: &Peer, nets: &Nets, terms: GatewayTerms) -> RouteState {
     match nets.ni(route.route.gateway) {
         Some(_) => RouteState::Excluded,
-        None => route.state(terms, |net| nets.net(net).is_some()),
+        None => route.state(gateway, terms, |net| nets.net(net).is_some()),
     }
 }
 
 /// Whether the gateway of a route has turned out not to take origins.
-fn takes_no_origins(route: &ActiveRoute) -> bool {
-    route.gateway.peer_now().nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.takes_no_origins())
+fn takes_no_origins(gateway: &Peer) -> bool {
+    gateway.nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.takes_no_origins())
 }
 
 /// The routes to `net` by which a node on it may be reached, without those whose gateway is the node itself.
@@ -188,7 +212,7 @@ pub(crate) fn may_be_routed(
     }
     let may_lead = |route: &Arc<ActiveRoute>| {
         let gateway = route.route.gateway;
-        if needs_origin && takes_no_origins(route) {
+        if needs_origin && takes_no_origins(&route.gateway.peer_now()) {
             return None;
         }
         let net = nets.net(gateway.net()).filter(|_| nets.ni(gateway).is_none())?;
@@ -200,22 +224,23 @@ pub(crate) fn may_be_routed(
     its_nets.iter().flat_map(|net| routes.to(*net)).find_map(may_lead)
 }
 
-/// The best path to the gateway of a route. A gateway that is not multi-rail is sent to by the NID that the route names.
+/// The best path to the gateway of a route, which is `peer` now. A gateway that is not multi-rail is sent to by the NID that the route names.
 fn best_path_to_gateway(
     nets: &Nets,
     route: &ActiveRoute,
+    peer: &Peer,
     preferring: Preferring<'_>,
     source: Option<&Arc<Ni>>,
     path_request: PathRequest<'_>,
 ) -> Option<(Arc<Ni>, Arc<PeerNi>)> {
     let named = &route.gateway;
-    let peer = &**named.peer_now();
     if !peer.is_multi_rail() {
         let net = nets.net(named.nid().net()).filter(|net| may_use(net.id(), source, path_request))?;
-        let its = [Arc::downgrade(named)];
         let ni = match source {
             Some(ni) => ni,
-            None => best_local_ni(net, &its, preferring.by_gateway(Preferring::one(named)), &path_request)?,
+            None => {
+                best_local_ni_to(net, named, preferring.by_gateway(Preferring::one(named)), &path_request)?
+            }
         };
         return Some((Arc::clone(ni), Arc::clone(named)));
     }
