@@ -8,7 +8,7 @@ use crate::router::{BufferGrant, BufferRequest, Waiting};
 use crate::select::ChosenPath;
 use crate::stats::MessageOutcome;
 use lnet_log::LogClass;
-use lnet_wire::{Errno, Header, Nid};
+use lnet_wire::{Errno, Header, Nid, ProcessId};
 use std::sync::Arc;
 
 /// The log text for a message for another node that arrives at a node which does not forward.
@@ -90,12 +90,20 @@ impl DataPath {
     /// Sends a message on whose payload is complete.
     pub(super) fn send_onwards(&self, mut message: Pooled<OutgoingMessage>) {
         message.deadline = self.deadline_from_now();
-        match self.select_path_onwards(&message) {
+        let Some(destination) = self.destination_onwards(&message) else {
+            return self.drop_forwarded(message, "this node knows as many peers as it may");
+        };
+        if let Some(ni) = self.topology.take_only_path(&destination) {
+            message.next_hop = ProcessId { nid: destination.nid(), pid: message.header.dest_pid };
+            (message.ni, message.peer_ni) = (Some(ni), Some(destination));
+            self.note_request(&message);
+            return self.launch(message);
+        }
+        match self.select_path_onwards_to(&message, &destination) {
             Ok(chosen) => {
                 self.readdress(&mut message, chosen);
                 self.launch(message);
             }
-            Err(Errno::NoMemory) => self.drop_forwarded(message, "this node knows as many peers as it may"),
             Err(_) => self
                 .drop_forwarded(message, "no way to its destination is up, but for the net that it came by"),
         }
@@ -123,14 +131,26 @@ impl DataPath {
 
     /// The path of a forwarded message: to its very destination NID, if that works, or to a gateway.
     pub(crate) fn select_path_onwards(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
-        let nid = message.header.dest_nid;
-        // Limited, so that messages to NIDs that do not exist cannot fill the table of peers.
-        let destination = self.peer_ni_if_room(nid).ok_or(Errno::NoMemory)?;
-        let chosen = self.select_path_from(None, message, &destination)?;
+        let destination = self.destination_onwards(message).ok_or(Errno::NoMemory)?;
+        self.select_path_onwards_to(message, &destination)
+    }
+
+    /// The peer NI that a forwarded message is for. Their number is limited, so that messages to NIDs that do not exist cannot fill the
+    /// table of peers.
+    fn destination_onwards(&self, message: &OutgoingMessage) -> Option<Arc<PeerNi>> {
+        self.peer_ni_if_room(message.header.dest_nid)
+    }
+
+    fn select_path_onwards_to(
+        &self,
+        message: &OutgoingMessage,
+        destination: &Arc<PeerNi>,
+    ) -> Result<ChosenPath, Errno> {
+        let chosen = self.select_path_from(None, message, destination)?;
         if !chosen.is_dead() {
             return Ok(chosen);
         }
-        if let Some(other) = self.select_path_to_other_nid(message, &destination) {
+        if let Some(other) = self.select_path_to_other_nid(message, destination) {
             return Ok(other);
         }
         // The previous hop may know a gateway with a better path.

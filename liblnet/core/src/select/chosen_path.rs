@@ -227,6 +227,13 @@ pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
 
 /// Does what [`answered`] does if all NIDs of the peer are on the net of `ni`, for which the nets of this node are not needed.
 pub(crate) fn answered_on_only_net(ni: &Ni, peer_ni: &PeerNi) -> bool {
+    if peer_ni.is_alone() && peer_ni.last_use().get() > 0 {
+        let is_only = peer_ni.nid().net() == ni.nid().net();
+        if is_only {
+            ni.note_use(ni.latest_use_of_others());
+        }
+        return is_only;
+    }
     let peer = &**peer_ni.peer_now();
     let is_only = matches!(&peer.nets[..], [only] if only.id == ni.nid().net());
     if is_only {

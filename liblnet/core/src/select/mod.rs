@@ -120,6 +120,13 @@ fn select_path_to(
     Ok(ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds))
 }
 
+/// The interface of a path to exactly this peer NI, which is taken, if it is the only one on the net of the peer NI, and the path is not
+/// avoided. `None` if the path has to be selected.
+pub(crate) fn take_only_path(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
+    let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };
+    (!is_avoided(only, peer_ni) && answered_on_only_net(only, peer_ni)).then(|| Arc::clone(only))
+}
+
 /// Whether a message must go to the NID that was named: its peer is not multi-rail, or it has been restarted
 /// and has not yet reported its NIDs. Until then only requests to the reserved portal, which ask for them, go to the others.
 fn is_named_only(peer: &Peer, path_request: &PathRequest<'_>) -> bool {
@@ -220,6 +227,9 @@ mod criteria_tests;
 
 #[cfg(all(test, not(loom)))]
 mod numa_tests;
+
+#[cfg(all(test, not(loom)))]
+mod only_path_tests;
 
 #[cfg(all(test, not(loom)))]
 mod order_tests;

@@ -3,7 +3,7 @@
 
 use super::{Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
-use crate::model::{LOWEST_PRIORITY, Partner, PeerNet};
+use crate::model::{LOWEST_PRIORITY, Ni, Partner, PeerNet};
 use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
 use crate::select::{self, ChosenPath, PathRequest, Paths};
 use lnet_wire::{Errno, Nid, Selector};
@@ -150,6 +150,15 @@ impl Topology {
             }
             chosen
         })
+    }
+
+    /// The local NI of a message from another node to this peer NI, if that is the only path and not avoided, and nothing has to be
+    /// compared to find it. The message takes the path, as in [`Topology::take_path`].
+    pub(crate) fn take_only_path(&self, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
+        if self.counts_messages.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.with_nets(|nets| select::take_only_path(nets, peer_ni))
     }
 
     /// Records that a message takes a path that has been selected, as [`Topology::take_path`] does.
