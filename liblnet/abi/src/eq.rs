@@ -4,7 +4,7 @@ use crate::backend;
 use crate::entry::{entry, not_null};
 use crate::event::{event_to_c, polled_to_c};
 use crate::types::{lnet_eq_handler_t, lnet_event, lnet_handle_eq};
-use lnet_core::{EqHandle, Errno, Event};
+use lnet_core::{EqHandle, Errno, Event, Polled};
 use std::ffi::{c_int, c_long, c_uint};
 use std::time::Duration;
 
@@ -73,11 +73,13 @@ pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) 
 pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
     entry("LNetEQWait", || {
         let event = not_null(event)?;
-        match backend::with_waiting(|node| node.eq_wait(eq.into(), None))? {
+        let mut result = 0;
+        let mut read = |_, polled: &Polled| {
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
-            Some(polled) => Ok(unsafe { polled_to_c(&polled, event) }),
-            None => Ok(0),
-        }
+            result = unsafe { polled_to_c(polled, event) };
+        };
+        backend::with_waiting(|node| node.eq_poll(&[eq.into()], None, &mut read))?;
+        Ok(result)
     })
 }
 
@@ -101,15 +103,15 @@ pub unsafe extern "C" fn _LNetEQPoll(
         // SAFETY: checked for NULL; `neq` handles of the program's, unchanged during the call.
         let eqs = unsafe { std::slice::from_raw_parts(eqs.as_ptr(), count) };
         let eqs: Vec<EqHandle> = eqs.iter().map(|eq| (*eq).into()).collect();
-        match backend::with_waiting(|node| node.eq_poll(&eqs, wait(timeout)))? {
-            None => Ok(0),
-            Some((index, polled)) => {
-                // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
-                unsafe { which.write(c_int::try_from(index).unwrap_or(c_int::MAX)) };
-                // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
-                Ok(unsafe { polled_to_c(&polled, event) })
-            }
-        }
+        let mut result = 0;
+        let mut read = |index, polled: &Polled| {
+            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
+            unsafe { which.write(c_int::try_from(index).unwrap_or(c_int::MAX)) };
+            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
+            result = unsafe { polled_to_c(polled, event) };
+        };
+        backend::with_waiting(|node| node.eq_poll(&eqs, wait(timeout), &mut read))?;
+        Ok(result)
     })
 }
 

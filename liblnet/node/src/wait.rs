@@ -17,6 +17,21 @@ impl Node {
         eqs: &[EqHandle],
         timeout: Option<Duration>,
     ) -> Result<Option<(usize, Polled)>, Errno> {
+        let mut found = Ok(None);
+        if let Err(errno) = self.eq_poll_with(eqs, timeout, |at, polled| found = Ok(Some((at, *polled)))) {
+            found = Err(errno);
+        }
+        found
+    }
+
+    /// Does the same, and returns what `read` makes of the event where it is stored, and of the index of its queue. `read` is called with
+    /// the lock of the queue: it is brief, and calls nothing of the node.
+    pub fn eq_poll_with<R>(
+        &self,
+        eqs: &[EqHandle],
+        timeout: Option<Duration>,
+        mut read: impl FnMut(usize, &Polled) -> R,
+    ) -> Result<Option<R>, Errno> {
         if in_handler() && timeout != Some(Duration::ZERO) {
             return Err(Errno::Busy);
         }
@@ -24,8 +39,9 @@ impl Node {
             Err(_) if self.core().is_ending() => Err(Errno::NetworkDown),
             found => found,
         };
-        let wait = |queues: &[_]| {
-            event_wait::wait(queues, timeout, &self.spin, |limit| self.starter.drivers.progress(limit))
+        let mut wait = |queues: &[_]| {
+            let progress = |limit| self.starter.drivers.progress(limit);
+            event_wait::wait(queues, timeout, &self.spin, progress, &mut read)
         };
         let found = match eqs {
             [] => return Err(Errno::NotFound),

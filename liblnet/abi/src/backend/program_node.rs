@@ -33,8 +33,13 @@ pub(crate) trait ProgramNode: Send + Sync {
     fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno>;
     fn eq_free(&self, eq: EqHandle) -> Result<(), Errno>;
     fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno>;
-    fn eq_wait(&self, eq: EqHandle, timeout: Option<Duration>) -> Result<Option<Polled>, Errno>;
-    fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Option<(usize, Polled)>, Errno>;
+    /// `read` gets the event, if there is one, with the index of its queue. It is brief, and calls nothing of the node.
+    fn eq_poll(
+        &self,
+        eqs: &[EqHandle],
+        timeout: Option<Duration>,
+        read: &mut dyn FnMut(usize, &Polled),
+    ) -> Result<(), Errno>;
     fn put(
         &self,
         from: Option<Nid>,
@@ -113,12 +118,13 @@ impl ProgramNode for Node {
         self.core().data_path().eq_get(eq)
     }
 
-    fn eq_wait(&self, eq: EqHandle, timeout: Option<Duration>) -> Result<Option<Polled>, Errno> {
-        Ok(self.eq_poll(&[eq], timeout)?.map(|(_, polled)| polled))
-    }
-
-    fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Option<(usize, Polled)>, Errno> {
-        self.eq_poll(eqs, timeout)
+    fn eq_poll(
+        &self,
+        eqs: &[EqHandle],
+        timeout: Option<Duration>,
+        read: &mut dyn FnMut(usize, &Polled),
+    ) -> Result<(), Errno> {
+        self.eq_poll_with(eqs, timeout, read).map(|_| ())
     }
 
     fn put(
@@ -254,12 +260,16 @@ impl ProgramNode for Attached {
         self.node.eq_get(eq)
     }
 
-    fn eq_wait(&self, eq: EqHandle, timeout: Option<Duration>) -> Result<Option<Polled>, Errno> {
-        self.node.eq_wait(eq, timeout)
-    }
-
-    fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Option<(usize, Polled)>, Errno> {
-        self.node.eq_poll(eqs, timeout)
+    fn eq_poll(
+        &self,
+        eqs: &[EqHandle],
+        timeout: Option<Duration>,
+        read: &mut dyn FnMut(usize, &Polled),
+    ) -> Result<(), Errno> {
+        if let Some((at, polled)) = self.node.eq_poll(eqs, timeout)? {
+            read(at, &polled);
+        }
+        Ok(())
     }
 
     fn put(

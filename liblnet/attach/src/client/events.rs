@@ -196,7 +196,7 @@ impl AttachedNode {
             has_read.set(true);
             self.progress(timeout)
         };
-        let found = event_wait::wait(queues, timeout, &self.spin, progress);
+        let found = event_wait::wait(queues, timeout, &self.spin, progress, |at, polled| (at, *polled));
         // Somebody else reads the reports from now on.
         if has_read.get()
             && let Some(reports) = try_lock(&self.reports)

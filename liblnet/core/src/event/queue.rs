@@ -146,13 +146,20 @@ impl EventQueue {
     /// freed, [`Errno::NetworkDown`] when its node has ended.
     #[inline(always)]
     pub fn get(&self) -> Result<Option<Polled>, Errno> {
+        self.get_with(|polled| *polled)
+    }
+
+    /// Does the same with the event where it is stored: `read` is called with the lock of the queue, is brief, and calls nothing of the
+    /// node.
+    #[inline(always)]
+    pub fn get_with<R>(&self, read: impl FnOnce(&Polled) -> R) -> Result<Option<R>, Errno> {
         let ring = &mut *lock(&self.ring);
         if let Some(errno) = ring.ended {
             return Err(errno);
         }
         match ring.next_unread() {
-            Some(unread) => Ok(*unread),
-            None => Ok(None),
+            Some(Some(unread)) => Ok(Some(read(unread))),
+            Some(None) | None => Ok(None),
         }
     }
 

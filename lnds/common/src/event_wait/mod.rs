@@ -23,21 +23,29 @@ const DRIVER_POLL: Duration = Duration::from_millis(1);
 /// The number of polls without a message after which the thread sleeps.
 const MAX_IDLE_POLLS: u32 = 3;
 
-/// Waits for the first event of `queues`, or for the end of one. Returns the event with the index of its queue, the first that has one;
-/// the error of [`EventQueue::get`] for a queue that has ended; `None` after `timeout`, which is no limit if it is `None`.
+/// Waits for the first event of `queues`, or for the end of one. Returns what `read` makes of the event and the index of its queue, the
+/// first that has one; the error of [`EventQueue::get`] for a queue that has ended; `None` after `timeout`, which is no limit if it is
+/// `None`. `read` is called as [`EventQueue::get_with`] does.
 ///
 /// Events come from `progress`, which runs the I/O of drivers on the calling thread for the time that it is given at most, as
 /// [`lnet_core::lnd::Driver::progress`] does for one, or from other threads. It is not called if `timeout` is zero or an event is there.
 /// The caller is not inside an event handler, unless `timeout` is zero: the awaited event might have to wait for the handler.
-pub fn wait(
+pub fn wait<R>(
     queues: &[Arc<EventQueue>],
     timeout: Option<Duration>,
     spin: &Spin,
     progress: impl Fn(Duration) -> Progress,
-) -> Option<Result<(usize, Polled), Errno>> {
-    let look = || {
-        let mut each = queues.iter().enumerate();
-        each.find_map(|(at, queue)| queue.get().map(|found| Some((at, found?))).transpose())
+    mut read: impl FnMut(usize, &Polled) -> R,
+) -> Option<Result<R, Errno>> {
+    let mut look = || {
+        for (at, queue) in queues.iter().enumerate() {
+            match queue.get_with(|polled| read(at, polled)) {
+                Ok(None) => {}
+                Ok(Some(found)) => return Some(Ok(found)),
+                Err(errno) => return Some(Err(errno)),
+            }
+        }
+        None
     };
     if let Some(found) = look() {
         return Some(found);

@@ -45,7 +45,7 @@ impl Spin {
     pub(super) fn run<T>(
         &self,
         timeout: Option<Duration>,
-        ask: impl Fn() -> (Progress, Option<T>),
+        mut ask: impl FnMut() -> (Progress, Option<T>),
     ) -> Option<T> {
         let failed = self.failed.load(Ordering::Relaxed);
         if self.limit.is_zero() {
@@ -54,6 +54,11 @@ impl Spin {
         if !worth_trying(failed) {
             self.failed.store(failed.wrapping_add(1).max(MAX_FAILED), Ordering::Relaxed);
             return None;
+        }
+        // An event that is there already takes no look at the clock.
+        if let (_, Some(found)) = ask() {
+            self.failed.store(0, Ordering::Relaxed);
+            return Some(found);
         }
         let begin = Instant::now();
         // A timeout that the clock cannot represent means no limit.

@@ -45,8 +45,9 @@ impl Rig {
         spin: Duration,
         progress: impl Fn(Duration) -> Progress,
     ) -> Option<Result<(usize, usize), Errno>> {
-        let found = wait(&self.queues, timeout, &Spin::new(spin), progress)?;
-        Some(found.map(|(queue, polled)| (queue, polled.event.md.user_ptr)))
+        wait(&self.queues, timeout, &Spin::new(spin), progress, |queue, polled| {
+            (queue, polled.event.md.user_ptr)
+        })
     }
 }
 
