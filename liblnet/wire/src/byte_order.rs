@@ -28,6 +28,7 @@ impl ByteOrder {
     }
 
     /// Reads a 16-bit integer at `offset`. The caller has checked the length.
+    #[inline]
     pub fn u16(self, bytes: &[u8], offset: usize) -> u16 {
         match self {
             Self::Little => u16::from_le_bytes(array(bytes, offset)),
@@ -36,6 +37,7 @@ impl ByteOrder {
     }
 
     /// Reads a 32-bit integer at `offset`. The caller has checked the length.
+    #[inline]
     pub fn u32(self, bytes: &[u8], offset: usize) -> u32 {
         match self {
             Self::Little => u32::from_le_bytes(array(bytes, offset)),
@@ -44,6 +46,7 @@ impl ByteOrder {
     }
 
     /// Reads a 64-bit integer at `offset`. The caller has checked the length.
+    #[inline]
     pub fn u64(self, bytes: &[u8], offset: usize) -> u64 {
         match self {
             Self::Little => u64::from_le_bytes(array(bytes, offset)),
@@ -52,6 +55,7 @@ impl ByteOrder {
     }
 
     /// Writes `value` at `offset`. The caller has checked the length.
+    #[inline]
     pub fn put_u16(self, bytes: &mut [u8], offset: usize, value: u16) {
         let value = match self {
             Self::Little => value.to_le_bytes(),
@@ -61,6 +65,7 @@ impl ByteOrder {
     }
 
     /// Writes `value` at `offset`. The caller has checked the length.
+    #[inline]
     pub fn put_u32(self, bytes: &mut [u8], offset: usize, value: u32) {
         let value = match self {
             Self::Little => value.to_le_bytes(),
@@ -70,6 +75,7 @@ impl ByteOrder {
     }
 
     /// Writes `value` at `offset`. The caller has checked the length.
+    #[inline]
     pub fn put_u64(self, bytes: &mut [u8], offset: usize, value: u64) {
         let value = match self {
             Self::Little => value.to_le_bytes(),
@@ -80,11 +86,13 @@ impl ByteOrder {
 }
 
 /// Writes `value` little-endian at `offset`.
+#[inline]
 pub fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
     ByteOrder::Little.put_u32(bytes, offset, value);
 }
 
 /// Writes `value` little-endian at `offset`.
+#[inline]
 pub fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
     ByteOrder::Little.put_u64(bytes, offset, value);
 }

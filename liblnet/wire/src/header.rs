@@ -13,6 +13,8 @@ use thiserror::Error;
 pub const HEADER_LEN: usize = 72;
 /// Length in bytes of the header with twenty-byte NIDs.
 pub const LONG_HEADER_LEN: usize = 96;
+/// Length in bytes of what follows the NIDs in either form.
+const REST_LEN: usize = 56;
 
 /// The four kinds of message, and the fifth number that only the oldest handshake uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -156,39 +158,48 @@ pub enum HeaderError {
 
 impl Header {
     /// Reads the 72-byte form.
+    #[inline]
     pub fn decode(bytes: &[u8; HEADER_LEN]) -> Result<Self, HeaderError> {
         let nid = |offset, which| {
             Nid::from_u64(ByteOrder::Little.u64(bytes, offset)).ok_or(HeaderError::NidNotConcrete(which))
         };
-        Self::decode_rest(nid(0, "destination")?, nid(8, "source")?, &bytes[16..])
+        Self::decode_rest(nid(0, "destination")?, nid(8, "source")?, last(bytes))
     }
 
     /// Reads the 96-byte form.
+    #[inline]
     pub fn decode_long(bytes: &[u8; LONG_HEADER_LEN]) -> Result<Self, HeaderError> {
         let nid =
             |offset, which| Nid::from_wire20(array(bytes, offset)).ok_or(HeaderError::NidNotConcrete(which));
-        Self::decode_rest(nid(0, "destination")?, nid(20, "source")?, &bytes[40..])
+        Self::decode_rest(nid(0, "destination")?, nid(20, "source")?, last(bytes))
     }
 
     /// Writes the 72-byte form; `None` when a NID does not fit in it.
+    #[inline]
     pub fn encode(&self) -> Option<[u8; HEADER_LEN]> {
         let mut out = [0; HEADER_LEN];
         put_u64(&mut out, 0, self.dest_nid.to_u64()?);
         put_u64(&mut out, 8, self.src_nid.to_u64()?);
-        self.encode_rest(&mut out[16..]);
+        if let Some(rest) = out.last_chunk_mut() {
+            self.encode_rest(rest);
+        }
         Some(out)
     }
 
     /// Writes the 96-byte form.
+    #[inline]
     pub fn encode_long(&self) -> [u8; LONG_HEADER_LEN] {
         let mut out = [0; LONG_HEADER_LEN];
         out[..20].copy_from_slice(&self.dest_nid.to_wire20());
         out[20..40].copy_from_slice(&self.src_nid.to_wire20());
-        self.encode_rest(&mut out[40..]);
+        if let Some(rest) = out.last_chunk_mut() {
+            self.encode_rest(rest);
+        }
         out
     }
 
-    fn decode_rest(dest_nid: Nid, src_nid: Nid, rest: &[u8]) -> Result<Self, HeaderError> {
+    #[inline]
+    fn decode_rest(dest_nid: Nid, src_nid: Nid, rest: &[u8; REST_LEN]) -> Result<Self, HeaderError> {
         let le = ByteOrder::Little;
         let body = match le.u32(rest, 8) {
             0 => Body::Ack {
@@ -223,7 +234,8 @@ impl Header {
         })
     }
 
-    fn encode_rest(&self, rest: &mut [u8]) {
+    #[inline]
+    fn encode_rest(&self, rest: &mut [u8; REST_LEN]) {
         put_u32(rest, 0, self.dest_pid.0);
         put_u32(rest, 4, self.src_pid.0);
         put_u32(rest, 8, self.body.kind() as u32);
@@ -251,6 +263,13 @@ impl Header {
             Body::Reply { handle } => handle.put(rest, 16),
         }
     }
+}
+
+/// The bytes behind the NIDs.
+#[inline]
+fn last<const LEN: usize>(bytes: &[u8; LEN]) -> &[u8; REST_LEN] {
+    // Either form is longer.
+    bytes.last_chunk().unwrap_or(&[0; REST_LEN])
 }
 
 #[cfg(test)]

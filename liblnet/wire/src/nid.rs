@@ -173,6 +173,20 @@ pub fn cpt_of_nid(nid: Nid, partitions: NonZeroUsize) -> usize {
     nid.to_wire20().iter().map(|byte| usize::from(*byte)).sum::<usize>() % partitions
 }
 
+/// A number below `parts`, a power of two, for tables of NIDs in several parts. Consecutive addresses, and those of consecutive networks,
+/// have different ones.
+#[inline]
+pub const fn part_of_table(nid: Nid, parts: usize) -> usize {
+    /// An odd number near 2^32 divided by the golden ratio: multiples of it are spread evenly.
+    const SPREAD: u32 = 0x9e37_79b1;
+    let number = match nid.address() {
+        Address::Short(address) => address,
+        Address::Long([.., a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
+    };
+    // The upper bits of the product are those that differ.
+    (number.wrapping_mul(SPREAD) >> 24) as usize & parts.wrapping_sub(1)
+}
+
 /// The order that decides connection races: the twenty-byte forms compared byte by byte, which for
 /// four-byte addresses is the order of the `lnet_nid_t` values.
 impl Ord for Nid {

@@ -12,17 +12,23 @@ use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Cause, Confirmation, Errno, MessageOrigin, OutgoingMessage, Pooled};
+use lnet_wire::nid::part_of_table;
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Number of locks of the table of peers, so that senders to different peers seldom meet.
+/// Number of locks of the table of peers, so that senders to different peers seldom meet: a power of two.
 const SHARDS: usize = 32;
 
-type PeerMap = HashMap<ProcessId, Arc<Peer>, foldhash::fast::RandomState>;
+/// A part of the table of peers.
+#[derive(Default)]
+struct PeerShard {
+    peers: HashMap<ProcessId, Arc<Peer>, foldhash::fast::RandomState>,
+    /// The peer of the table that was last sent to, which most often is the next, too.
+    last: Option<Arc<Peer>>,
+}
 
 pub(crate) struct NiPeers {
     pub(crate) ni: Arc<SockNi>,
@@ -30,8 +36,7 @@ pub(crate) struct NiPeers {
     commands: Arc<Commands>,
     schedulers: Arc<[Arc<Scheduler>]>,
     nodes: Arc<RemoteNodes>,
-    hasher: foldhash::fast::RandomState,
-    peers: Box<[Mutex<PeerMap>]>,
+    peers: [Mutex<PeerShard>; SHARDS],
     connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
     /// Number of peers with another PID than the usual one.
     unusual_pids: AtomicUsize,
@@ -49,8 +54,7 @@ impl NiPeers {
             commands,
             schedulers,
             nodes,
-            hasher: foldhash::fast::RandomState::default(),
-            peers: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            peers: std::array::from_fn(|_| Mutex::default()),
             connections: Mutex::default(),
             unusual_pids: AtomicUsize::new(0),
         })
@@ -72,7 +76,7 @@ impl NiPeers {
 
     /// See [`lnet_core::lnd::LndNi::may_cut_through`].
     pub(crate) fn may_cut_through(&self, to: ProcessId, length: usize) -> bool {
-        let peer = lock(self.shard(to)).get(&to).cloned();
+        let peer = lock(self.shard(to)).peers.get(&to).cloned();
         peer.is_some_and(|peer| peer.may_cut_through(length))
     }
 
@@ -97,7 +101,7 @@ impl NiPeers {
     /// The peers with this NID: one, except where peers have synthetic identities.
     fn peers_of(&self, nid: Nid) -> impl Iterator<Item = Arc<Peer>> + use<> {
         let id = ProcessId { nid, pid: Pid::LUSTRE };
-        let usual = lock(self.shard(id)).get(&id).cloned();
+        let usual = lock(self.shard(id)).peers.get(&id).cloned();
         let has_others = self.unusual_pids.load(Ordering::Relaxed) > 0;
         let others = if has_others { self.all_peers() } else { Vec::new() };
         let its = others.into_iter().filter(move |peer| peer.id.nid == nid && peer.id != id);
@@ -116,7 +120,7 @@ impl NiPeers {
     }
 
     pub(crate) fn all_peers(&self) -> Vec<Arc<Peer>> {
-        self.peers.iter().flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>()).collect()
+        self.peers.iter().flat_map(|shard| lock(shard).peers.values().cloned().collect::<Vec<_>>()).collect()
     }
 
     pub(crate) fn all_connections(&self) -> Vec<Arc<Connection>> {
@@ -128,7 +132,8 @@ impl NiPeers {
     pub(crate) fn shutdown(&self) {
         let connections = self.all_connections();
         for shard in &self.peers {
-            let peers = std::mem::take(&mut *lock(shard));
+            let PeerShard { peers, last } = std::mem::take(&mut *lock(shard));
+            drop(last);
             for peer in peers.into_values() {
                 peer.shutdown();
             }
@@ -145,13 +150,18 @@ impl NiPeers {
     }
 
     /// Returns the peer with this identity; creates it if it is not known. `None` when the NI is ending.
+    #[inline]
     fn peer(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
-        let mut peers = lock(self.shard(identity.id));
+        let PeerShard { peers, last } = &mut *lock(self.shard(identity.id));
         // Checked under the lock: the end of the NI empties the table after it has set the mark.
         if self.ni.is_ending() {
             return None;
         }
+        if let Some(last) = last.as_ref().filter(|last| last.id == identity.id) {
+            return Some(Arc::clone(last));
+        }
         if let Some(known) = peers.get(&identity.id) {
+            *last = Some(Arc::clone(known));
             return Some(Arc::clone(known));
         }
         self.unusual_pids.fetch_add(usize::from(identity.id.pid != Pid::LUSTRE), Ordering::Relaxed);
@@ -160,17 +170,18 @@ impl NiPeers {
         Some(peer)
     }
 
-    fn shard(&self, id: ProcessId) -> &Mutex<PeerMap> {
-        let hash = self.hasher.hash_one(id) as usize;
-        &self.peers[hash % self.peers.len()]
+    #[inline]
+    fn shard(&self, id: ProcessId) -> &Mutex<PeerShard> {
+        &self.peers[part_of_table(id.nid, SHARDS) % SHARDS]
     }
 }
 
 impl PeerOwner for NiPeers {
     fn forget_peer(&self, peer: &Peer) {
-        let mut peers = lock(self.shard(peer.id));
+        let PeerShard { peers, last } = &mut *lock(self.shard(peer.id));
         if peers.get(&peer.id).is_some_and(|known| std::ptr::eq(&**known, peer)) {
             peers.remove(&peer.id);
+            last.take_if(|last| last.id == peer.id);
             self.unusual_pids.fetch_sub(usize::from(peer.id.pid != Pid::LUSTRE), Ordering::Relaxed);
         }
     }

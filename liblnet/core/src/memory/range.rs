@@ -126,6 +126,7 @@ impl MemSlice<'_> {
 
     /// The slice without its first `bytes` bytes.
     #[must_use]
+    #[inline]
     pub const fn advanced(mut self, bytes: usize) -> Self {
         let bytes = if bytes < self.left { bytes } else { self.left };
         self.skip += bytes;
@@ -137,6 +138,7 @@ impl MemSlice<'_> {
 impl Iterator for MemSlice<'_> {
     type Item = MemRange;
 
+    #[inline]
     fn next(&mut self) -> Option<MemRange> {
         while self.left > 0 {
             let (run, rest) = self.runs.split_first()?;

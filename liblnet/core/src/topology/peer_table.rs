@@ -4,8 +4,9 @@ use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::model::Criteria;
 use crate::model::DiscoveryState;
-use crate::model::{NidMap, Peer, PeerNet, PeerNi, PeerState};
-use lnet_wire::nid::Address;
+use crate::model::{Peer, PeerNet, PeerNi, PeerState};
+use foldhash::HashMap;
+use lnet_wire::nid::part_of_table;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -14,10 +15,7 @@ use std::time::Duration;
 /// The number of tables of peer NIs, so that threads seldom contend for a lock.
 const SHARDS: usize = 16;
 
-/// An odd number near 2^32 divided by the golden ratio: multiples of it are spread evenly.
-const SPREAD: u32 = 0x9e37_79b1;
-
-type Shard = NidMap<Arc<PeerNi>>;
+type Shard = HashMap<Nid, Arc<PeerNi>>;
 
 /// The minimum interval between two searches for unused peers.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
@@ -42,7 +40,7 @@ struct Change<'a>(&'a AtomicUsize);
 impl PeerTable {
     pub(crate) fn new() -> Self {
         Self {
-            shards: std::array::from_fn(|_| RwLock::new(NidMap::default())),
+            shards: std::array::from_fn(|_| RwLock::new(HashMap::default())),
             next_number: AtomicU64::new(0),
             removed: Mutex::default(),
             reshaped: Mutex::default(),
@@ -52,26 +50,15 @@ impl PeerTable {
     }
 
     /// The peer NI with this NID, if it is known.
-    #[inline(always)]
     pub(crate) fn get(&self, nid: Nid) -> Option<Arc<PeerNi>> {
-        match nid.to_u64() {
-            Some(short) => self.get_short(short),
-            None => self.read(nid).get(nid).cloned(),
-        }
-    }
-
-    /// The peer NI whose NID has this eight-byte form.
-    #[inline(never)]
-    fn get_short(&self, short: u64) -> Option<Arc<PeerNi>> {
-        let shard = &self.shards[shard_of(short as u32)];
-        shard.read().unwrap_or_else(PoisonError::into_inner).get_short(short).cloned()
+        self.read(nid).get(&nid).cloned()
     }
 
     /// The peer NI with this NID. If it is unknown it is added, with `credits`: a peer with this NID only, as for all
     /// unknown NIDs of messages (OM-21).
     pub(crate) fn get_or_add(&self, nid: Nid, credits: u32) -> Arc<PeerNi> {
         self.get(nid).unwrap_or_else(|| {
-            Arc::clone(self.write(nid).get_or_insert_with(nid, || {
+            Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
                 Arc::new_cyclic(|this| {
                     let mut peer = self.peer(nid, PeerState::default());
                     let criteria = Arc::new(Criteria::new(credits));
@@ -101,7 +88,7 @@ impl PeerTable {
             *swept = Some(now);
         }
         for shard in &self.shards {
-            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|peer_ni| {
+            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|_, peer_ni| {
                 let is_changing = self.changes.load(Ordering::SeqCst) > 0;
                 is_changing || !(peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load()))
             });
@@ -111,7 +98,7 @@ impl PeerTable {
 
     /// The primary NID of the peer with this NID: the NID itself if it is unknown (TRAP-13).
     pub(crate) fn primary(&self, nid: Nid) -> Nid {
-        self.read(nid).get(nid).map_or(nid, |peer_ni| peer_ni.primary())
+        self.read(nid).get(&nid).map_or(nid, |peer_ni| peer_ni.primary())
     }
 
     /// Replaces the peer with this NID by a new one with just this NID. Credits in use stay in use.
@@ -166,7 +153,7 @@ impl PeerTable {
 
     /// Removes `nid` from the peer that has it, to add it to `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
-        let peer_ni = Arc::clone(self.write(nid).get_or_insert_with(nid, || {
+        let peer_ni = Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
             let criteria = Arc::new(Criteria::new(credits()));
             Arc::new(PeerNi::new(nid, Arc::clone(peer), criteria))
         }));
@@ -236,7 +223,9 @@ impl PeerTable {
         let mut selected = Vec::new();
         for shard in &self.shards {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            selected.extend(shard.values().filter(|its| is_meant(its.nid(), its)).map(Arc::clone));
+            selected.extend(
+                shard.iter().filter(|(nid, its)| is_meant(**nid, its)).map(|(_, its)| Arc::clone(its)),
+            );
         }
         selected
     }
@@ -258,7 +247,7 @@ impl PeerTable {
 
     fn forget(&self, nids: impl Iterator<Item = Nid>) {
         for nid in nids {
-            self.write(nid).remove(nid);
+            self.write(nid).remove(&nid);
         }
     }
 
@@ -305,19 +294,8 @@ impl PeerTable {
 
     #[inline]
     fn shard(&self, nid: Nid) -> &RwLock<Shard> {
-        let number = match nid.address() {
-            Address::Short(address) => address,
-            Address::Long([.., a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
-        };
-        &self.shards[shard_of(number)]
+        &self.shards[part_of_table(nid, SHARDS) % SHARDS]
     }
-}
-
-/// The shard of the NIDs with this address, or address that ends so.
-#[inline(always)]
-const fn shard_of(address: u32) -> usize {
-    // The upper bits of the product differ for consecutive addresses, and for those of consecutive networks.
-    (address.wrapping_mul(SPREAD) >> 24) as usize % SHARDS
 }
 
 impl Drop for Change<'_> {
