@@ -1,10 +1,33 @@
 //! Role of the calling thread towards the driver at this moment.
 
 use std::cell::Cell;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static DRIVER_THREAD: Cell<bool> = const { Cell::new(false) };
     static APP_POLLER: Cell<bool> = const { Cell::new(false) };
+    static NUMBER: Cell<Option<ThreadNumber>> = const { Cell::new(None) };
+}
+
+/// A number of a thread that no other thread of the process has. It takes less than the ID of the standard library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ThreadNumber(NonZeroU64);
+
+impl ThreadNumber {
+    /// The number of the calling thread.
+    #[inline]
+    pub(crate) fn own() -> Self {
+        NUMBER.get().unwrap_or_else(Self::assign)
+    }
+
+    #[cold]
+    fn assign() -> Self {
+        static ASSIGNED: AtomicU64 = AtomicU64::new(0);
+        let assigned = Self(NonZeroU64::MIN.saturating_add(ASSIGNED.fetch_add(1, Ordering::Relaxed)));
+        NUMBER.set(Some(assigned));
+        assigned
+    }
 }
 
 /// Whether the calling thread reads and writes for a driver. Such a thread must not wait for another.
@@ -32,4 +55,19 @@ fn within<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, work: impl FnOnce
     let result = work();
     flag.set(false);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_keeps_its_number_and_no_other_has_it() {
+        let own = ThreadNumber::own();
+        let others = [(); 2].map(|()| std::thread::spawn(|| [ThreadNumber::own(), ThreadNumber::own()]));
+        let [one, other] = others.map(|thread| thread.join().unwrap());
+        assert_eq!((one[0], other[0]), (one[1], other[1]));
+        assert!(own != one[0] && own != other[0] && one[0] != other[0]);
+        assert_eq!(ThreadNumber::own(), own);
+    }
 }

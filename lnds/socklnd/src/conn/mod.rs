@@ -1,10 +1,15 @@
 //! One established connection: its parts, and its end.
 //!
-//! Sending is in `transmit`, receiving in `receive`. Neither holds a lock while the core runs event handlers, so one connection
+//! Sending is in `transmit`, with the bytes of one system call in `batch`; receiving is in `receive`; what goes back to the core in
+//! `give_back`. Neither holds a lock while the core runs event handlers, so one connection
 //! can be written to by one thread and read by another, and handlers may send on the connection that the message arrived on.
 
+mod batch;
 mod cork;
 pub(crate) mod deferred_rx;
+mod frames;
+mod give_back;
+pub(crate) mod outgoing;
 pub(crate) mod postpone;
 mod read_ahead;
 mod receive;

@@ -2,21 +2,15 @@
 //! ACK.
 
 use super::cork;
+use super::outgoing::{Occupied, Outgoing};
 use super::postpone::Load;
-use crate::proto::Version;
-use crate::proto::checksum::Checksum;
-use crate::proto::frame::{Cookies, Head};
-use crate::socket_io::{self, Vecs};
+use crate::driver_thread::ThreadNumber;
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::{AfterWrite, Unacked};
-use lnet_core::lnd::{Arrival, Arrived};
 use lnet_core::message::TakenCredits;
-use lnet_core::{Confirmation, MessageOrigin, OutgoingMessage, Pooled, SendFailure};
+use lnet_core::{OutgoingMessage, Pooled, SendFailure};
 use std::collections::VecDeque;
-use std::num::NonZeroU64;
-use std::sync::Arc;
-use std::thread::{self, ThreadId};
 
 /// Maximum number of queued NOOPs: a peer that exceeds it asks for delivery ACKs and does not read them.
 const MAX_NOOPS: usize = 1024;
@@ -25,149 +19,6 @@ const MAX_NOOPS: usize = 1024;
 const MAX_SMALL: usize = 4096;
 /// Maximum number of messages of a connection without delivery ACKs, from which on small ones keep their credits, too.
 const MAX_UNACKED: usize = 64;
-
-/// A message or NOOP that is being written to a socket.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    pub(super) head: Head,
-    pub(super) sent: usize,
-    pub(super) message: Option<Pooled<OutgoingMessage>>,
-    /// Whether the message asks for a delivery ACK.
-    pub(super) wants_ack: bool,
-    /// The cookie of the delivery ACK that goes with it; 0 for none.
-    pub(super) ack: u64,
-    /// The message ID, by which the delivery ACK names the message.
-    pub(super) cookie: Option<MessageId>,
-    /// Whether a checksum is still to be computed.
-    pub(super) unsealed: bool,
-    /// The arrival of the payload, if that was not complete when the message was queued.
-    pub(super) arrival: Option<Arc<Arrival>>,
-}
-
-impl Outgoing {
-    /// Makes a message for a connection of `version` with the delivery ACK `ack`, and with its origin if the peer is of
-    /// the `same_implementation`. Returns the message if a NID does not fit in that version. If it `wants_ack`, it gets
-    /// its message ID when its place among the messages of the connection is settled.
-    pub(crate) fn message(
-        message: Pooled<OutgoingMessage>,
-        version: Version,
-        same_implementation: bool,
-        wants_ack: bool,
-        ack: u64,
-        checksum: bool,
-    ) -> Result<Self, Pooled<OutgoingMessage>> {
-        let cookies = Cookies { request: 0, ack };
-        let head = match message.carried_origin().filter(|_| same_implementation) {
-            Some(carried) => Head::message_with_origin(version, message.header(), cookies, carried),
-            None => Head::message(version, message.header(), cookies),
-        };
-        let Some(head) = head else { return Err(message) };
-        let unsealed = checksum && version == Version::V2;
-        let arrival = message.arrival().cloned();
-        Ok(Self { head, sent: 0, message: Some(message), wants_ack, ack, cookie: None, unsealed, arrival })
-    }
-
-    pub(crate) fn noop(cookies: Cookies) -> Self {
-        Self::without_message(Head::noop(cookies))
-    }
-
-    /// Makes a confirmation, with a delivery ACK.
-    pub(crate) fn confirmation(confirmation: Confirmation, cookies: Cookies) -> Self {
-        Self::without_message(Head::confirmation(confirmation, cookies))
-    }
-
-    const fn without_message(head: Head) -> Self {
-        let (sent, message, wants_ack, ack, cookie) = (0, None, false, 0, None);
-        Self { head, sent, message, wants_ack, ack, cookie, unsealed: false, arrival: None }
-    }
-
-    /// Assigns the message ID that the delivery ACK will name; returns false when the connection has none left. `own_id` is
-    /// the ID of this node, if the peer is of the same implementation.
-    pub(super) fn assign_message_id(
-        &mut self,
-        unacked: &mut Unacked<Pooled<OutgoingMessage>>,
-        own_id: Option<NonZeroU64>,
-    ) -> bool {
-        let Some(message) = self.message.as_mut().filter(|_| self.wants_ack) else { return true };
-        let before =
-            message.message_id().filter(|_| own_id.is_some()).and_then(|name| MessageId::of(name.get()));
-        let cookie = match before {
-            Some(first) => unacked.open_resend(first),
-            None => match unacked.open() {
-                Some(cookie) => cookie,
-                None => return false,
-            },
-        };
-        if let Some(node) = own_id {
-            message.set_message_id(cookie.first());
-            if message.is_routed() {
-                message.expect_confirmation(MessageOrigin { node, id: cookie.first() });
-            }
-        }
-        self.cookie = Some(cookie);
-        self.head.set_cookies(Cookies { request: cookie.wire(), ack: self.ack });
-        true
-    }
-
-    /// Computes the checksum, if there is to be one. To be called when nothing in the message changes any more.
-    pub(super) fn seal(&mut self) {
-        if !std::mem::take(&mut self.unsealed) {
-            return;
-        }
-        if let Some(message) = &self.message {
-            let mut sum = Checksum::new();
-            sum.update(self.head.bytes());
-            socket_io::add_to_checksum(&mut sum, message.payload(), message.payload_len());
-            self.head.set_checksum(sum.value());
-        }
-    }
-
-    pub(crate) fn into_message(self) -> Option<Pooled<OutgoingMessage>> {
-        self.message
-    }
-
-    pub(super) fn left(&self) -> usize {
-        let payload = self.message.as_ref().map_or(0, |message| message.payload_len());
-        (self.head.bytes().len() + payload).saturating_sub(self.sent)
-    }
-
-    /// The number of payload bytes that have been written.
-    pub(super) fn payload_sent(&self) -> usize {
-        self.sent.saturating_sub(self.head.bytes().len())
-    }
-
-    /// Adds what is not written yet, as far as it has arrived; returns whether that is all.
-    pub(super) fn add_to<'a>(&'a self, vecs: &mut Vecs<'a>) -> bool {
-        let head = self.head.bytes();
-        vecs.bytes_to_send(head.get(self.sent..).unwrap_or_default());
-        let Some(message) = &self.message else { return true };
-        let sent = self.payload_sent();
-        let payload = message.payload().advanced(sent);
-        let left = payload.remaining();
-        let ready = match self.arrival.as_ref().map(|arrival| arrival.arrived()) {
-            None | Some(Arrived::Whole) => left,
-            Some(Arrived::Part(arrived)) => left.min(arrived.saturating_sub(sent)),
-            Some(Arrived::Failed) => 0,
-        };
-        vecs.memory(payload, ready);
-        ready == left
-    }
-
-    /// Whether the rest of the payload will not arrive.
-    pub(super) fn has_failed(&self) -> bool {
-        self.arrival.as_ref().is_some_and(|arrival| arrival.arrived() == Arrived::Failed)
-    }
-
-    /// The state of the socket, for which this message is the first to be written.
-    fn occupies(&self) -> Occupied {
-        match (self.arrival.as_ref().map(|arrival| arrival.arrived()), self.cookie) {
-            (Some(Arrived::Part(arrived)), Some(id)) if self.sent > 0 => {
-                Occupied::ByArriving { id, starved: arrived <= self.payload_sent() }
-            }
-            _ => Occupied::No,
-        }
-    }
-}
 
 /// A message that the driver has completed, with its result.
 pub(super) type EndedMessage = (Pooled<OutgoingMessage>, Result<(), SendFailure>);
@@ -217,25 +68,12 @@ pub(super) enum Writer {
     /// A thread writes, and will send messages that are queued meanwhile.
     Thread {
         /// The thread, while it has the connection corked: another thread does not wait for it, and becomes the writer.
-        corked_by: Option<ThreadId>,
+        corked_by: Option<ThreadNumber>,
         /// Whether the socket became writable while the thread was writing.
         writable_again: bool,
     },
     /// The scheduler continues: when the socket is writable again, or after a thread has written for long.
     Scheduler,
-}
-
-/// Whether the socket is in the middle of a message that is still arriving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Occupied {
-    No,
-    /// A thread is writing at this moment.
-    Unknown,
-    /// The message with this ID has been begun; `starved`: all that has arrived is written.
-    ByArriving {
-        id: MessageId,
-        starved: bool,
-    },
 }
 
 /// The treatment of a message that a thread has to send.
@@ -262,7 +100,7 @@ pub(super) enum NextBatch {
 }
 
 impl Writer {
-    const fn thread(corked_by: Option<ThreadId>) -> Self {
+    const fn thread(corked_by: Option<ThreadNumber>) -> Self {
         Self::Thread { corked_by, writable_again: false }
     }
 
@@ -273,7 +111,7 @@ impl Writer {
             return if self.take_over() { Turn::TakeOver } else { Turn::Queue };
         }
         let is_corked = cork();
-        *self = Self::thread(is_corked.then(|| thread::current().id()));
+        *self = Self::thread(is_corked.then(ThreadNumber::own));
         if is_corked { Turn::Queue } else { Turn::Write }
     }
 
@@ -289,7 +127,7 @@ impl Writer {
     fn take_over(&mut self) -> bool {
         match self {
             Self::Thread { corked_by, .. } => {
-                corked_by.take_if(|thread| *thread != thread::current().id()).is_some()
+                corked_by.take_if(|thread| *thread != ThreadNumber::own()).is_some()
             }
             Self::Nobody | Self::Scheduler => false,
         }

@@ -4,31 +4,24 @@
 //! the message stays in the queue, and the writing thread sends it too. Bytes that the socket does not
 //! accept wait until the socket is writable again.
 
+use super::batch::{self, SentBytes};
 use super::cork::{self, Cork};
+use super::outgoing::Outgoing;
 use super::postpone;
-use super::send_side::{EndedMessage, NextBatch, OpenSide, Outgoing, SendSide, Transmitted, Turn, Written};
+use super::send_side::{NextBatch, Transmitted, Turn, Written};
 use crate::conn::Connection;
-use crate::proto::Version;
-use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::scheduler::Pollable;
-use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
-use lnd_common::conn_error::{BytesSent, ConnError};
-use lnd_common::message_id::MessageId;
+use lnd_common::conn_error::ConnError;
 use lnd_common::unacked::AfterWrite;
+use lnet_core::Errno;
 use lnet_core::lnd::ArrivalWaiter;
-use lnet_core::message::TakenCredits;
-use lnet_core::{Confirmation, Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use std::io::ErrorKind;
-use std::num::NonZeroU64;
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 /// Maximum number of messages written with one system call.
 const BATCH: usize = 32;
-/// Maximum length of a queue to which a confirmation is added that waits for the next message.
-const MAX_HELD: usize = 16;
 /// Number of system calls for other threads' messages after which a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
 
@@ -86,7 +79,7 @@ impl Connection {
 
     /// Writes a message as the only writer, of which nothing else is queued.
     fn write_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
-        match self.write(std::slice::from_mut(&mut out)) {
+        match self.write(std::slice::from_mut(&mut out)).0 {
             WriteResult::All => self.wrote_one(out),
             WriteResult::More | WriteResult::Starved => {
                 self.drain_queue(Some(out), false);
@@ -164,123 +157,12 @@ impl Connection {
         }
     }
 
-    /// Sends a NOOP that the peer's system must acknowledge, unless unsent messages do the same or the version has no NOOP.
-    /// Returns whether it did.
-    pub(crate) fn send_keepalive(self: &Arc<Self>) -> bool {
-        let sends = self.terms.version >= Version::V3 && !self.has_unsent();
-        if sends {
-            self.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
-        }
-        sends
-    }
-
-    /// Sends a NOOP if the connection is open.
-    pub(crate) fn transmit_noop(self: &Arc<Self>, cookies: Cookies) {
-        let _ = self.transmit(Outgoing::noop(cookies));
-    }
-
-    /// Sends a confirmation, with a delivery ACK, if the connection is open; returns whether it is.
-    pub(crate) fn transmit_confirmation(
-        self: &Arc<Self>,
-        confirmation: Confirmation,
-        cookies: Cookies,
-    ) -> bool {
-        !matches!(self.transmit(Outgoing::confirmation(confirmation, cookies)), Transmitted::Ended(_))
-    }
-
-    /// Keeps a confirmation for the next message to the peer, if messages to it are under way, since then more will follow. Returns
-    /// whether it did; then [`Connection::on_writable`] must come soon, in case nothing follows.
-    pub(crate) fn hold_confirmation(&self, confirmation: Confirmation, id: NonZeroU64) -> bool {
-        let mut side = lock(&self.tx);
-        let Some(open) = side.open() else { return false };
-        let holds = !open.unacked.is_empty() && open.queue.len() < MAX_HELD;
-        if holds {
-            let out = Outgoing::confirmation(confirmation, Cookies { request: id.get(), ack: 0 });
-            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
-            open.queue.push_back(out);
-        }
-        holds
-    }
-
     /// Continues writing when the socket may have room again.
     pub(crate) fn on_writable(self: &Arc<Self>) {
         let is_writer = lock(&self.tx).on_writable();
         if is_writer {
             self.drain_queue(None, false);
         }
-    }
-
-    /// Ends sending. Queued messages come back. Messages that are written and have no delivery ACK stay until
-    /// [`Connection::fail_unacked`]. Returns how many messages came back.
-    pub(crate) fn stop_sending(&self, conn_error: ConnError) -> usize {
-        let queue = lock(&self.tx).end(conn_error);
-        let mut count = 0;
-        for (message, result) in queue.into_iter().filter_map(|out| self.given_back(out, conn_error)) {
-            self.ni.finalize(message, result);
-            count += 1;
-        }
-        count
-    }
-
-    /// Takes back the messages of which no byte has been written; the others stay.
-    pub(crate) fn withdraw(&self) -> Vec<Pooled<OutgoingMessage>> {
-        let side = &mut *lock(&self.tx);
-        let mut withdrawn = Vec::new();
-        let Some(OpenSide { queue, unacked, .. }) = side.open() else { return withdrawn };
-        for mut out in std::mem::take(queue) {
-            match out.message.take() {
-                Some(message) if out.sent == 0 => {
-                    self.unsent.fetch_sub(out.head.bytes().len() + message.payload_len(), Ordering::Relaxed);
-                    if let Some(cookie) = out.cookie {
-                        unacked.withdraw(cookie);
-                    }
-                    withdrawn.push(message);
-                }
-                message => {
-                    out.message = message;
-                    queue.push_back(out);
-                }
-            }
-        }
-        withdrawn
-    }
-
-    /// Takes the credits of the messages that are partly written or sent, so that others need not wait until these arrive.
-    pub(crate) fn take_credits(&self) -> Vec<TakenCredits> {
-        lock(&self.tx).kept().filter_map(|message| message.take_credits()).collect()
-    }
-
-    /// Gives back the messages whose delivery ACKs are late; the connection stays open, and the delivery ACKs may still come.
-    pub(crate) fn abandon_unacked(&self, conn_error: ConnError) {
-        let late = lock(&self.tx).unacked.abandon();
-        for message in late {
-            self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
-        }
-    }
-
-    /// Fails the messages without a delivery ACK, because none will come any more. Returns how many came back.
-    pub(crate) fn fail_unacked(&self, conn_error: ConnError) -> usize {
-        let lost = lock(&self.tx).unacked.give_up();
-        let count = lost.len();
-        for message in lost {
-            self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
-        }
-        count
-    }
-
-    /// Whether the message with this ID was sent again on this connection, and has no delivery ACK yet.
-    pub(crate) fn has_sent_again(&self, message_id: MessageId) -> bool {
-        lock(&self.tx).unacked.contains(message_id)
-    }
-
-    /// Whether any message waits for a delivery ACK.
-    pub(crate) fn awaits_acks(&self) -> bool {
-        !lock(&self.tx).unacked.is_empty()
-    }
-
-    /// Whether the oldest message without a delivery ACK has waited longer than the timeout.
-    pub(crate) fn is_ack_overdue(&self, now: Time) -> bool {
-        lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni.sock_timeout())
     }
 
     /// Writes the messages that were queued while another thread had the connection corked.
@@ -327,7 +209,8 @@ impl Connection {
                 };
             }
             let mut starved = false;
-            match self.write(&mut batch) {
+            let (result, done) = self.write(&mut batch);
+            match result {
                 WriteResult::All | WriteResult::More => full = false,
                 WriteResult::SocketFull => full = true,
                 WriteResult::Starved => (full, starved) = (false, true),
@@ -336,7 +219,6 @@ impl Connection {
                     return self.give_up(batch, conn_error, written);
                 }
             }
-            let done = batch.iter().take_while(|out| out.left() == 0).count();
             self.progress.written.fetch_add(done as u64, Ordering::Relaxed);
             self.note_all_written(batch.drain(..done), written);
             if starved {
@@ -397,28 +279,34 @@ impl Connection {
         self.end_writing();
     }
 
-    /// Writes one batch with one system call.
-    fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> WriteResult {
+    /// Writes one batch with one system call. Also returns the number of messages that are written in full.
+    fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> (WriteResult, usize) {
         batch.iter_mut().for_each(Outgoing::seal);
-        match send(self.fd(), batch) {
+        match batch::send(self.fd(), batch) {
             Ok(SentBytes { sent, full, starved }) => {
                 self.unsent.fetch_sub(sent, Ordering::Relaxed);
                 self.note_written();
-                let mut left = sent;
+                let (mut left, mut done) = (sent, 0);
                 for out in &mut *batch {
-                    let n = out.left().min(left);
-                    out.sent += n;
-                    left -= n;
+                    let of_out = out.left();
+                    if of_out > left {
+                        out.sent += left;
+                        break;
+                    }
+                    out.sent += of_out;
+                    left -= of_out;
+                    done += 1;
                 }
-                match (full, batch.iter().all(|out| out.left() == 0)) {
+                let result = match (full, done == batch.len()) {
                     (_, true) => WriteResult::All,
                     (true, false) => WriteResult::SocketFull,
                     (false, false) if starved => WriteResult::Starved,
                     (false, false) => WriteResult::More,
-                }
+                };
+                (result, done)
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => WriteResult::SocketFull,
-            Err(error) => WriteResult::Failed(self.why_writing_failed(Errno::from(&error))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => (WriteResult::SocketFull, 0),
+            Err(error) => (WriteResult::Failed(self.why_writing_failed(Errno::from(&error))), 0),
         }
     }
 
@@ -452,42 +340,15 @@ impl Connection {
                 Some(cookie) => side.note_written(cookie, message),
                 None => (AfterWrite::Done(message), None),
             };
-            written.credits.extend(credits);
+            if let Some(credits) = credits {
+                written.credits.push(credits);
+            }
             match after_write {
                 AfterWrite::Waits => {}
                 AfterWrite::Done(message) => written.ended.push((message, Ok(()))),
                 AfterWrite::Lost(message) => written.ended.push((message, Err(self.failure_of_lost(&side)))),
             }
         }
-    }
-
-    /// Handles a message that will never be written. Returns it with its failure if it is to be reported to the core.
-    fn given_back(&self, out: Outgoing, conn_error: ConnError) -> Option<EndedMessage> {
-        let failure = self.failure(&out, conn_error);
-        out.message.map(|message| (message, Err(failure)))
-    }
-
-    fn failure(&self, out: &Outgoing, conn_error: ConnError) -> SendFailure {
-        match (out.sent, out.cookie) {
-            (0, _) => conn_error.failure(BytesSent::Nothing),
-            (_, None) => conn_error.failure(BytesSent::Something),
-            (_, Some(_)) => self.unacked_failure(conn_error),
-        }
-    }
-
-    /// The failure of a message that was written when its delivery ACK could not arrive any more.
-    fn failure_of_lost(&self, side: &SendSide) -> SendFailure {
-        self.unacked_failure(side.ended().unwrap_or(ConnError::Local(Errno::Io)))
-    }
-
-    /// The failure of a message that has left, asks for a delivery ACK, and will not get it.
-    fn unacked_failure(&self, conn_error: ConnError) -> SendFailure {
-        let failure = conn_error.failure(BytesSent::Something);
-        let delivery = match failure.delivery {
-            Delivery::Unknown if self.same_implementation() => Delivery::Deduplicated,
-            known => known,
-        };
-        SendFailure { delivery, ..failure }
     }
 }
 
@@ -499,37 +360,5 @@ impl ArrivalWaiter for Connection {
     fn on_arrival_failed(self: Arc<Self>) {
         let scheduler = Arc::clone(&self.scheduler);
         scheduler.schedule(self);
-    }
-}
-
-/// The result of [`send`].
-struct SentBytes {
-    /// The number of bytes.
-    sent: usize,
-    /// Whether the socket is full now.
-    full: bool,
-    /// Whether something was left out because it has not arrived.
-    starved: bool,
-}
-
-/// Sends with one system call.
-fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<SentBytes> {
-    loop {
-        let mut vecs = Vecs::new();
-        let mut starved = false;
-        for out in batch {
-            starved = !out.add_to(&mut vecs);
-            if starved || vecs.is_full() {
-                break;
-            }
-        }
-        if vecs.total() == 0 {
-            return Ok(SentBytes { sent: 0, full: false, starved });
-        }
-        match socket_io::send(socket, &vecs) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-            Ok(sent) => return Ok(SentBytes { sent, full: sent < vecs.total(), starved }),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Checks of connections with something under way, which detect a peer that becomes unresponsive.
 
-use crate::conn::send_side::Occupied;
+use crate::conn::outgoing::Occupied;
 use crate::conn::watch::{CHECK_INTERVAL, Liveness, Watch};
 use crate::conn::{ConnPhase, Connection};
 use crate::decide::unresponsive::{Finding, TcpState, assess, is_lost_by_peer, is_response_late};

@@ -8,7 +8,8 @@ mod connector;
 mod ending;
 mod unresponsive;
 
-use crate::conn::send_side::{Outgoing, Transmitted};
+use crate::conn::outgoing::Outgoing;
+use crate::conn::send_side::Transmitted;
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::admit::PeerIncarnation;

@@ -9,7 +9,7 @@
 use crate::proto::hello::Version;
 use lnet_core::{CarriedOrigin, Confirmation, MessageOrigin};
 use lnet_wire::Header;
-use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
+use lnet_wire::byte_order::{ByteOrder, put_u32, put_u64};
 use lnet_wire::header::{HEADER_LEN, HeaderError, LONG_HEADER_LEN};
 use std::num::NonZeroU64;
 use thiserror::Error;
@@ -43,25 +43,14 @@ pub struct Cookies {
 }
 
 /// The bytes from the start of a message, or NOOP, to its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
-    bytes: [u8; MAX_HEAD_LEN],
-    len: u8,
-}
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head(Vec<u8>);
 
 impl Head {
     /// Encodes the head of a message on a connection of `version`, little-endian, checksum 0. Version 1 has no
     /// field for cookies. `None` when a NID does not fit in the version's header.
     pub fn message(version: Version, header: &Header, cookies: Cookies) -> Option<Self> {
-        let mut head = match version {
-            Version::V1 => Self { bytes: [0; MAX_HEAD_LEN], len: 0 },
-            _ => Self::frame(LNET, cookies),
-        };
-        match version {
-            Version::V4 => head.append(&header.encode_long()),
-            _ => head.append(&header.encode()?),
-        }
-        Some(head)
+        Self::encoded(|heads| heads.add_message(version, header, cookies, None))
     }
 
     /// Encodes the head of a message with its origin, for a node of this implementation. Not for version 1.
@@ -71,63 +60,133 @@ impl Head {
         cookies: Cookies,
         carried: CarriedOrigin,
     ) -> Option<Self> {
-        let mut head = Self::frame(WITH_ORIGIN, cookies);
-        let flag = if carried.may_have_arrived { MAY_HAVE_ARRIVED } else { 0 };
-        head.append(&carried.origin.node.get().to_le_bytes());
-        head.append(&(carried.origin.id.get() | flag).to_le_bytes());
-        match version {
-            Version::V1 => return None,
-            Version::V4 => head.append(&header.encode_long()),
-            _ => head.append(&header.encode()?),
-        }
-        Some(head)
+        Self::encoded(|heads| heads.add_message(version, header, cookies, Some(carried)))
     }
 
     /// Encodes the confirmation of the message that came with the cookie `cookies.request`, and a delivery ACK. For a node
     /// of this implementation; not for version 1.
     pub fn confirmation(confirmation: Confirmation, cookies: Cookies) -> Self {
+        let mut heads = Heads::default();
+        heads.add_confirmation(confirmation, cookies);
+        Self(heads.0)
+    }
+
+    /// Encodes a NOOP, little-endian, checksum 0.
+    pub fn noop(cookies: Cookies) -> Self {
+        let mut heads = Heads::default();
+        heads.add_noop(cookies);
+        Self(heads.0)
+    }
+
+    /// Sets the checksum. Not for version 1, which has none.
+    pub fn set_checksum(&mut self, checksum: u32) {
+        put_u32(&mut self.0, 4, checksum);
+    }
+
+    /// The bytes in wire format.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn encoded(encode: impl FnOnce(&mut Heads) -> bool) -> Option<Self> {
+        let mut heads = Heads::default();
+        encode(&mut heads).then_some(Self(heads.0))
+    }
+}
+
+/// The heads of messages and NOOPs that leave together, in wire format, one behind the other. Each is encoded as [`Head`] says.
+#[derive(Debug, Default)]
+pub(crate) struct Heads(Vec<u8>);
+
+impl Heads {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The number of bytes that [`Heads::add_message`] adds; `None` when that returns false.
+    pub(crate) const fn len_of_message(version: Version, header: &Header, with_origin: bool) -> Option<u8> {
+        let fits = header.dest_nid.to_u64().is_some() && header.src_nid.to_u64().is_some();
+        match (version, with_origin) {
+            (Version::V1, true) => None,
+            (Version::V1 | Version::V2 | Version::V3, _) if !fits => None,
+            (_, true) => Some((head_len(version) + ORIGIN_LEN) as u8),
+            (_, false) => Some(head_len(version) as u8),
+        }
+    }
+
+    /// Adds the head of a message, with its origin if it is `carried`; returns whether there is one.
+    pub(crate) fn add_message(
+        &mut self,
+        version: Version,
+        header: &Header,
+        cookies: Cookies,
+        carried: Option<CarriedOrigin>,
+    ) -> bool {
+        let begin = self.0.len();
+        match (version, carried) {
+            (Version::V1, None) => {}
+            (Version::V1, Some(_)) => return false,
+            (_, None) => self.add_frame(LNET, cookies),
+            (_, Some(carried)) => {
+                self.add_frame(WITH_ORIGIN, cookies);
+                let flag = if carried.may_have_arrived { MAY_HAVE_ARRIVED } else { 0 };
+                self.0.extend_from_slice(&carried.origin.node.get().to_le_bytes());
+                self.0.extend_from_slice(&(carried.origin.id.get() | flag).to_le_bytes());
+            }
+        }
+        match version {
+            Version::V4 => self.0.extend_from_slice(&header.encode_long()),
+            _ => match header.encode() {
+                Some(bytes) => self.0.extend_from_slice(&bytes),
+                None => {
+                    self.0.truncate(begin);
+                    return false;
+                }
+            },
+        }
+        true
+    }
+
+    /// Adds a confirmation.
+    pub(crate) fn add_confirmation(&mut self, confirmation: Confirmation, cookies: Cookies) {
         let kind = match confirmation {
             Confirmation::Delivered => DELIVERED,
             Confirmation::NotDelivered => NOT_DELIVERED,
             Confirmation::Unknown => DELIVERY_UNKNOWN,
             Confirmation::Withheld => WITHHELD,
         };
-        Self::frame(kind, cookies)
+        self.add_frame(kind, cookies);
     }
 
-    /// Encodes a NOOP, little-endian, checksum 0.
-    pub fn noop(cookies: Cookies) -> Self {
-        Self::frame(NOOP, cookies)
+    /// Adds a NOOP.
+    pub(crate) fn add_noop(&mut self, cookies: Cookies) {
+        self.add_frame(NOOP, cookies);
     }
 
-    /// Replaces the cookies. Not for version 1, which has none.
-    pub fn set_cookies(&mut self, cookies: Cookies) {
-        put_u64(&mut self.bytes, 8, cookies.request);
-        put_u64(&mut self.bytes, 16, cookies.ack);
+    /// Sets the checksum of the head that begins at `begin`. Not for version 1, which has none.
+    pub(crate) fn set_checksum(&mut self, begin: usize, checksum: u32) {
+        put_u32(&mut self.0, begin + 4, checksum);
     }
 
-    /// Sets the checksum. Not for version 1, which has none.
-    pub fn set_checksum(&mut self, checksum: u32) {
-        put_u32(&mut self.bytes, 4, checksum);
+    /// Removes `count` bytes from `begin` on.
+    pub(crate) fn remove(&mut self, begin: usize, count: usize) {
+        self.0.drain(begin..(begin + count).min(self.0.len()));
     }
 
-    /// The bytes in wire format.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len).min(MAX_HEAD_LEN)]
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
     }
 
-    fn frame(kind: u32, cookies: Cookies) -> Self {
-        let mut bytes = [0; MAX_HEAD_LEN];
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn add_frame(&mut self, kind: u32, cookies: Cookies) {
+        let mut bytes = [0; FRAME_LEN];
         put_u32(&mut bytes, 0, kind);
         put_u64(&mut bytes, 8, cookies.request);
         put_u64(&mut bytes, 16, cookies.ack);
-        Self { bytes, len: FRAME_LEN as u8 }
-    }
-
-    fn append(&mut self, more: &[u8]) {
-        let at = usize::from(self.len);
-        self.bytes[at..at + more.len()].copy_from_slice(more);
-        self.len += more.len() as u8;
+        self.0.extend_from_slice(&bytes);
     }
 }
 
@@ -192,16 +251,17 @@ pub const fn head_len(version: Version) -> usize {
 
 /// Decodes the next head on a connection. `order` is that of the peer's HELLO and applies to the
 /// frame; LNet headers are always little-endian.
+#[inline]
 pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incoming, FrameError> {
     let (cookies, checksum, at, has_origin) = match version {
         Version::V1 => (Cookies::default(), 0, 0, false),
         _ => {
-            if bytes.len() < FRAME_LEN {
+            let Some(frame) = bytes.first_chunk::<FRAME_LEN>() else {
                 return Ok(Incoming::Need(FRAME_LEN));
-            }
-            let checksum = order.u32(bytes, 4);
-            let cookies = Cookies { request: order.u64(bytes, 8), ack: order.u64(bytes, 16) };
-            match order.u32(bytes, 0) {
+            };
+            let checksum = order.u32(frame, 4);
+            let cookies = Cookies { request: order.u64(frame, 8), ack: order.u64(frame, 16) };
+            match order.u32(frame, 0) {
                 NOOP => return Ok(Incoming::Noop { cookies, checksum }),
                 LNET => (cookies, checksum, FRAME_LEN, false),
                 WITH_ORIGIN => (cookies, checksum, FRAME_LEN + ORIGIN_LEN, true),
@@ -213,12 +273,11 @@ pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incomi
         }
     };
     let len = head_len(version) + if has_origin { ORIGIN_LEN } else { 0 };
-    if bytes.len() < len {
-        return Ok(Incoming::Need(len));
-    }
-    let header = match version {
-        Version::V4 => Header::decode_long(&array(bytes, at))?,
-        _ => Header::decode(&array(bytes, at))?,
+    let headers = bytes.get(at..len).unwrap_or_default();
+    let header = match (version, headers.first_chunk(), headers.first_chunk()) {
+        (Version::V4, Some(long), _) => Header::decode_long(long)?,
+        (Version::V1 | Version::V2 | Version::V3, _, Some(short)) => Header::decode(short)?,
+        _ => return Ok(Incoming::Need(len)),
     };
     let carried = if has_origin { Some(origin(bytes).ok_or(FrameError::InvalidOrigin)?) } else { None };
     Ok(Incoming::Message { cookies, checksum, carried, header, len })
@@ -300,6 +359,7 @@ mod tests {
             };
             let head = Head::message(version, &header(), sent).unwrap();
             assert_eq!(head.bytes().len(), len);
+            assert_eq!(Heads::len_of_message(version, &header(), false), Some(len as u8));
             assert_eq!(
                 decode(version, LITTLE, head.bytes()).unwrap(),
                 Incoming::Message { cookies: sent, checksum: 0, carried: None, header: header(), len }
@@ -326,6 +386,7 @@ mod tests {
         let origin = MessageOrigin { node: number(0x6c73_0000_0000_0001), id: number(1 << 40 | 7) };
         let cookies = Cookies { request: 2, ack: 3 };
         for (version, len) in [(Version::V2, 112), (Version::V3, 112), (Version::V4, 136)] {
+            assert_eq!(Heads::len_of_message(version, &header(), true), Some(len as u8));
             for may_have_arrived in [false, true] {
                 let carried = CarriedOrigin { origin, may_have_arrived };
                 let head = Head::message_with_origin(version, &header(), cookies, carried).unwrap();
@@ -391,6 +452,8 @@ mod tests {
         let long = Header { src_nid: Nid::new_long(NetId::new(NetType::TCP, 0), [1; 16]), ..header() };
         assert!(Head::message(Version::V3, &long, Cookies::default()).is_none());
         assert!(Head::message(Version::V4, &long, Cookies::default()).is_some());
+        assert_eq!(Heads::len_of_message(Version::V3, &long, false), None);
+        assert_eq!(Heads::len_of_message(Version::V4, &long, false), Some(120));
     }
 
     proptest! {
