@@ -97,7 +97,7 @@ pub(crate) enum ParkedState {
 pub(crate) enum Dedup {
     New,
     Duplicate,
-    Resumed(Parked),
+    Resumed(Box<Parked>),
     /// Another thread still reads the connection on which the message arrived before.
     Busy,
     /// A message with this ID cannot arrive on this connection.
@@ -212,7 +212,7 @@ impl RemoteNode {
             Resend::Resume(parked) => {
                 self.release(&parked);
                 parked.ni.upcalls.count_partial(Partial::Resumed);
-                Dedup::Resumed(parked)
+                Dedup::Resumed(Box::new(parked))
             }
             Resend::CloseFirst(_) => Dedup::Busy,
         }

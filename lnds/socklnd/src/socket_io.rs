@@ -6,7 +6,9 @@
 use crate::proto::checksum::Checksum;
 use lnet_core::memory::{MemRange, MemSlice};
 use lnet_os::socket::{self, Wait};
-use std::io::{self, IoSlice};
+use rustix::io::readv;
+use rustix::net::{RecvFlags, recv};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -79,25 +81,15 @@ impl<'a> Vecs<'a> {
         self.bytes += run.len;
     }
 
-    fn header(&mut self) -> libc::msghdr {
-        // SAFETY: a msghdr is plain integers and pointers, for all of which zero is a valid value.
-        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-        header.msg_iov = self.vecs.as_mut_ptr().cast();
-        // The field has another type in musl.
-        header.msg_iovlen = self.len as _;
-        header
-    }
-
-    /// The only run; `None` if there are several, or none.
-    fn only(&self) -> Option<libc::iovec> {
-        // SAFETY: the first `len` iovecs are initialised.
-        (self.len == 1).then(|| unsafe { self.vecs[0].assume_init() })
-    }
-
     fn slices(&self) -> &[IoSlice<'_>] {
         // SAFETY: `len` iovecs are initialised, and an IoSlice is an iovec. Each names a borrowed slice or memory of an MD that
         // its message keeps alive, which nobody but the kernel reads through these.
         unsafe { std::slice::from_raw_parts(self.vecs.as_ptr().cast(), self.len) }
+    }
+    fn slices_to_fill(&mut self) -> &mut [IoSliceMut<'_>] {
+        // SAFETY: `len` iovecs are initialised, and an IoSliceMut is an iovec. Each names an exclusively borrowed buffer or memory of an MD
+        // that its message keeps alive and that the application has offered for writing; nobody but the kernel writes through these.
+        unsafe { std::slice::from_raw_parts_mut(self.vecs.as_mut_ptr().cast(), self.len) }
     }
 }
 
@@ -132,19 +124,13 @@ pub(crate) fn send_handshake(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result
     }
 }
 
-/// Receives available bytes, at most what fits. Never blocks. 0 is the end of the stream.
+/// Receives available bytes, at most what fits. Never blocks, as all sockets of connections are non-blocking. 0 is the end of the stream.
 pub(crate) fn receive(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result<usize> {
-    let got = match vecs.only() {
-        // SAFETY: the iovec is an exclusively borrowed buffer or memory of an MD that its message keeps alive and that the application
-        // has offered for writing.
-        Some(run) => unsafe { libc::recv(socket.as_raw_fd(), run.iov_base, run.iov_len, libc::MSG_DONTWAIT) },
-        None => {
-            let mut header = vecs.header();
-            // SAFETY: the header names `len` initialised iovecs, each as above.
-            unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, libc::MSG_DONTWAIT) }
-        }
-    };
-    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+    match vecs.slices_to_fill() {
+        // The kernel takes less time for one run than for a list of them.
+        [only] => Ok(recv(socket, &mut **only, RecvFlags::DONTWAIT)?.1),
+        runs => Ok(readv(socket, runs)?),
+    }
 }
 
 /// Discards up to `bytes` available bytes. Never blocks. 0 is the end of the stream.

@@ -179,6 +179,9 @@ pub(crate) struct Connection {
     unsent: AtomicUsize,
     rx: Mutex<ReceiveSide>,
     rx_turn: ReceiveTurn,
+    /// The number of the turn of the thread that receives, which grows under the lock of `rx`. A thread whose turn has another number has
+    /// been replaced.
+    rx_turns: AtomicU64,
     /// Number of threads that receive on the connection or write its queue, until they have reported the results to the core.
     threads: AtomicUsize,
 
@@ -236,6 +239,7 @@ impl Connection {
             unsent: AtomicUsize::new(0),
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
+            rx_turns: AtomicU64::new(0),
             threads: AtomicUsize::new(0),
             progress: Progress::default(),
             watched: AtomicBool::new(false),

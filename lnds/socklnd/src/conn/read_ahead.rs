@@ -29,11 +29,15 @@ pub(crate) struct ReadAhead {
 impl ReadAhead {
     /// Starts a turn of the calling thread: until [`ReadAhead::end_turn`] there is space. A thread that replaces another
     /// continues with the buffer of that one.
+    #[inline]
     pub(crate) fn begin_turn(&mut self) {
         if !self.buffer.is_empty() {
             return;
         }
         self.buffer = BUFFER.take().unwrap_or_else(|| vec![0; BUFFER_SIZE].into());
+        if self.kept.is_empty() {
+            return;
+        }
         if let Some(to) = self.buffer.get_mut(..self.kept.len()) {
             to.copy_from_slice(&self.kept);
             (self.start, self.end) = (0, self.kept.len());
@@ -42,16 +46,20 @@ impl ReadAhead {
     }
 
     /// Ends the turn: the thread takes its buffer back.
+    #[inline]
     pub(crate) fn end_turn(&mut self) {
         let left = self.buffer.get(self.start..self.end).unwrap_or_default();
-        if left.len() <= KEPT_SIZE {
+        if left.len() <= KEPT_SIZE && self.kept.capacity() > KEPT_SIZE {
             self.kept.shrink_to(KEPT_SIZE);
         }
-        self.kept.extend_from_slice(left);
+        if !left.is_empty() {
+            self.kept.extend_from_slice(left);
+        }
         (self.start, self.end) = (0, 0);
         BUFFER.set(Some(std::mem::take(&mut self.buffer)));
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match self.kept.as_slice() {
             [] => self.buffer.get(self.start..self.end).unwrap_or_default(),
@@ -59,6 +67,7 @@ impl ReadAhead {
         }
     }
 
+    #[inline]
     pub(crate) fn consume(&mut self, n: usize) {
         self.start = (self.start + n).min(self.end);
         if self.start == self.end {
@@ -67,6 +76,7 @@ impl ReadAhead {
     }
 
     /// The space to read into, up to `limit` unread bytes; [`ReadAhead::filled`] must follow.
+    #[inline]
     pub(crate) fn space(&mut self, limit: usize) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -76,6 +86,7 @@ impl ReadAhead {
         self.buffer.get_mut(self.end..limit).unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = (self.end + n).min(self.buffer.len());
     }

@@ -6,6 +6,7 @@ use crate::conn::Connection;
 use crate::remote_nodes::{Dedup, Parked, ParkedState};
 use crate::socket_io;
 use lnd_common::message_id::MessageId;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -37,10 +38,24 @@ impl Connection {
         Dedup::New
     }
 
-    /// Verifies the checksum of a received payload, queues its delivery ACK, and passes the message to the core.
+    /// Passes a received payload to the core.
     pub(super) fn deliver(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let ReceiveSide { state, conn_seq, reports, .. } = side;
         let RxState::Payload(payload) = state else { return Ok(Flow::Continue) };
+        self.complete(conn_seq.as_ref(), reports, payload)?;
+        if payload.is_over() {
+            *state = RxState::Head;
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// Verifies the checksum of a received payload, queues its delivery ACK, and adds the report to the core.
+    pub(super) fn complete(
+        self: &Arc<Self>,
+        conn_seq: Option<&OpenSeq>,
+        reports: &mut VecDeque<Report>,
+        payload: &mut Payload,
+    ) -> Result<(), RxEnd> {
         // Like the kernel, the driver does not verify payloads that it truncates.
         if let Some((expected, mut sum)) = payload.pending.check.take()
             && payload.got == payload.pending.length
@@ -52,14 +67,12 @@ impl Connection {
                 return Err(wrong_checksum());
             }
         }
-        self.acknowledge_arrival(conn_seq.as_ref(), &mut payload.pending);
+        self.acknowledge_arrival(conn_seq, &mut payload.pending);
         payload.delivered = true;
-        let message = payload.message.take();
-        if payload.surplus == 0 {
-            *state = RxState::Head;
+        if let Some(message) = payload.message.take() {
+            reports.push_back(Report::Received(message));
         }
-        reports.extend(message.map(Report::Received));
-        Ok(Flow::Continue)
+        Ok(())
     }
 
     /// Handles the complete payload of a deferred message: verifies the checksum, queues the delivery ACK, and keeps it
@@ -76,8 +89,8 @@ impl Connection {
         if let RxState::Storing(Storing { deferred, stored, .. }) =
             std::mem::replace(&mut side.state, RxState::Head)
         {
-            if let Some((action, stored)) = deferred.store(stored, self) {
-                side.reports.push_back(Report::Stored(action, stored));
+            if let Some(decided) = deferred.store(stored, self) {
+                side.reports.push_back(Report::Stored(Box::new(decided)));
             }
             side.keep(deferred, &self.ni);
         }

@@ -16,7 +16,7 @@ use crate::conn::{ConnPhase, Connection};
 use crate::decide::delivery_acks::AcksIn;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
-use crate::remote_nodes::{Dedup, ParkedState};
+use crate::remote_nodes::{Dedup, Parked, ParkedState};
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
@@ -78,21 +78,21 @@ impl Connection {
     /// this one.
     fn receive_some(self: &Arc<Self>) -> Option<bool> {
         let mut side = lock(&self.rx);
-        side.turn += 1;
-        let turn = side.turn;
+        let turn = self.rx_turns.load(Ordering::Relaxed) + 1;
+        self.rx_turns.store(turn, Ordering::Release);
         side.buffer.begin_turn();
         let cork = Cork::new();
         let (mut side, has_more) = self.receive_share(side)?;
         side.buffer.end_turn();
         drop(side);
         drop(cork);
-        (lock(&self.rx).turn == turn).then_some(has_more)
+        (self.rx_turns.load(Ordering::Acquire) == turn).then_some(has_more)
     }
 
     /// Makes the due reports to the core, without the lock. `None` if another thread has taken the place of this one
     /// meanwhile.
     fn tell_core<'a>(&'a self, mut side: MutexGuard<'a, ReceiveSide>) -> Option<MutexGuard<'a, ReceiveSide>> {
-        let turn = side.turn;
+        let turn = self.rx_turns.load(Ordering::Relaxed);
         while let Some(report) = side.reports.pop_front() {
             drop(side);
             match report {
@@ -103,10 +103,13 @@ impl Connection {
                 Report::SendsOn(message) => self.ni.upcalls.send_cut_through(message),
                 Report::Arrived(arrival, bytes) => arrival.advance(bytes),
                 Report::Received(message) => self.ni.upcalls.received(message, Ok(())),
-                Report::Stored(action, stored) => stored.execute(action, &self.ni),
+                Report::Stored(decided) => {
+                    let (action, stored) = *decided;
+                    stored.execute(action, &self.ni);
+                }
             }
             side = lock(&self.rx);
-            if side.turn != turn {
+            if self.rx_turns.load(Ordering::Relaxed) != turn {
                 return None;
             }
         }
@@ -155,6 +158,7 @@ impl Connection {
         Some((side, true))
     }
 
+    #[inline]
     fn step(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
         match side.state.next(*drained) {
             Next::Decode => self.decode(side, drained),
@@ -169,22 +173,22 @@ impl Connection {
 
     /// Takes a head out of the buffer, or reads if it is not complete.
     fn decode(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
-        let incoming = match side.buffer.bytes() {
+        let mut incoming = match side.buffer.bytes() {
             // As before and after most reads.
             [] => Ok(Incoming::Need(0)),
             bytes => frame::decode(self.terms.version, self.terms.order, bytes),
         };
-        match incoming {
+        match &mut incoming {
             Err(error) => Err(RxEnd::ProtocolViolation(error.to_string())),
             Ok(Incoming::Need(_)) if *drained => Ok(Flow::Pause),
             Ok(Incoming::Need(len)) => {
                 // An origin makes this head longer than the last one.
-                side.head_len = side.head_len.max(len);
+                side.head_len = side.head_len.max(*len);
                 self.read(side, drained)
             }
-            Ok(Incoming::Noop { cookies, checksum }) => self.on_noop(side, cookies, checksum),
+            Ok(Incoming::Noop { cookies, checksum }) => self.on_noop(side, *cookies, *checksum),
             Ok(Incoming::Confirmation { confirmation, cookies, checksum }) => {
-                self.on_confirmation(side, confirmation, cookies, checksum)
+                self.on_confirmation(side, *confirmation, *cookies, *checksum)
             }
             Ok(Incoming::Message { carried: Some(_), .. }) if !self.same_implementation() => {
                 Err(RxEnd::ProtocolViolation("a message with an origin".into()))
@@ -200,9 +204,9 @@ impl Connection {
                         cookies.request
                     ))),
                     dedup => {
-                        let mut pending = self.take_head(side, cookies, checksum, &header, len, &dedup);
+                        let mut pending = self.take_head(side, *cookies, *checksum, header, *len, &dedup);
                         pending.kept = carried.is_none() && header.dest_nid.net() == self.lnet_ni.nid().net();
-                        self.on_message(side, cookies, header, pending, carried, dedup)
+                        self.on_message(side, *cookies, header, pending, *carried, dedup)
                     }
                 }
             }
@@ -269,7 +273,7 @@ impl Connection {
         self: &Arc<Self>,
         side: &mut ReceiveSide,
         cookies: Cookies,
-        header: Header,
+        header: &mut Header,
         pending: Pending,
         carried: Option<CarriedOrigin>,
         dedup: Dedup,
@@ -277,32 +281,46 @@ impl Connection {
         let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
         let acks_in = AcksIn::by_message(self.terms.version, cookies);
         let acknowledged = self.acknowledge(acks_in, is_request, &mut side.reports);
-        match (dedup, acknowledged) {
-            (Dedup::Resumed(parked), Err(end)) => {
-                parked.end();
-                Err(end)
-            }
-            (_, Err(end)) => Err(end),
-            (Dedup::Duplicate, Ok(())) => {
+        match dedup {
+            Dedup::Resumed(parked) => match acknowledged {
+                Ok(()) => self.resume(side, *parked, pending),
+                Err(end) => {
+                    parked.end();
+                    Err(end)
+                }
+            },
+            Dedup::Duplicate => {
+                acknowledged?;
                 self.ni.counts.duplicates.add();
                 self.begin(side, RxAction::Discard, pending)
             }
-            (Dedup::Resumed(parked), Ok(())) if parked.length != pending.length => {
-                parked.end();
-                Err(RxEnd::ProtocolViolation("a message again, with another length".into()))
+            Dedup::New | Dedup::Busy | Dedup::Invalid => {
+                acknowledged?;
+                self.ask_core(side, header, carried, pending)
             }
-            (Dedup::Resumed(parked), Ok(())) => {
-                self.ni.counts.resumed.add();
-                let pending = Pending { kept_until: Some(parked.until), ..pending };
-                match parked.state {
-                    ParkedState::Matched(message) => self.begin(side, RxAction::Deliver(message), pending),
-                    ParkedState::Deferred(deferred) => {
-                        deferred.move_to(self);
-                        Ok(self.defer(side, deferred, pending))
-                    }
-                }
+        }
+    }
+
+    /// Receives a message again that had arrived in part before.
+    #[cold]
+    fn resume(
+        self: &Arc<Self>,
+        side: &mut ReceiveSide,
+        parked: Parked,
+        pending: Pending,
+    ) -> Result<Flow, RxEnd> {
+        if parked.length != pending.length {
+            parked.end();
+            return Err(RxEnd::ProtocolViolation("a message again, with another length".into()));
+        }
+        self.ni.counts.resumed.add();
+        let pending = Pending { kept_until: Some(parked.until), ..pending };
+        match parked.state {
+            ParkedState::Matched(message) => self.begin(side, RxAction::Deliver(message), pending),
+            ParkedState::Deferred(deferred) => {
+                deferred.move_to(self);
+                Ok(self.defer(side, deferred, pending))
             }
-            (_, Ok(())) => self.ask_core(side, header, carried, pending),
         }
     }
 
@@ -310,18 +328,18 @@ impl Connection {
     fn ask_core(
         self: &Arc<Self>,
         side: &mut ReceiveSide,
-        mut header: Header,
+        header: &mut Header,
         carried: Option<CarriedOrigin>,
         pending: Pending,
     ) -> Result<Flow, RxEnd> {
-        self.terms.identity.relabel(&mut header);
+        self.terms.identity.relabel(header);
         let hop = pending.message_id.and_then(|id| self.origin(id.first()));
         let provenance = Provenance { hop, carried, ..Provenance::default() };
         let (deferred, spare) = (OnceCell::new(), RefCell::new(&mut side.deferred));
         let new = || Deferred::new(&mut spare.borrow_mut(), &self.ni, self);
         let defer = || Arc::clone(deferred.get_or_init(new)) as Arc<dyn DeferredRx>;
         let action =
-            self.ni.upcalls.receive(&self.lnet_ni, self.terms.identity.id.nid, &header, &provenance, &defer);
+            self.ni.upcalls.receive(&self.lnet_ni, self.terms.identity.id.nid, header, &provenance, &defer);
         match (action, deferred.into_inner()) {
             (RxAction::Defer, Some(deferred)) => Ok(self.defer(side, deferred, pending)),
             (action, _) => self.begin(side, action, pending),
@@ -329,7 +347,12 @@ impl Connection {
     }
 
     /// Starts to carry out the core's decision.
-    fn begin(&self, side: &mut ReceiveSide, action: RxAction, pending: Pending) -> Result<Flow, RxEnd> {
+    fn begin(
+        self: &Arc<Self>,
+        side: &mut ReceiveSide,
+        action: RxAction,
+        pending: Pending,
+    ) -> Result<Flow, RxEnd> {
         let message = match action {
             RxAction::Deliver(message) => Some(message),
             RxAction::Discard | RxAction::Defer => None,
@@ -339,9 +362,18 @@ impl Connection {
         side.is_bulk = pending.length >= self.ni.shared.config.rx_copy_below;
         let mut payload = Payload::new(message, pending);
         payload.take(&mut side.buffer);
-        side.reports.extend(payload.report_part(&*self.ni.upcalls));
-        side.state = RxState::Payload(payload);
-        Ok(Flow::Continue)
+        let result = if payload.is_complete() {
+            self.complete(side.conn_seq.as_ref(), &mut side.reports, &mut payload)
+        } else {
+            side.reports.extend(payload.report_part(&*self.ni.upcalls));
+            Ok(())
+        };
+        if !payload.is_over() {
+            side.state = RxState::Payload(payload);
+        } else if !matches!(side.state, RxState::Head) {
+            side.state = RxState::Head;
+        }
+        result.map(|()| Flow::Continue)
     }
 
     /// Defers the message: the core decides later.
@@ -429,6 +461,7 @@ impl Connection {
 
     /// Handles the result of a read: the number of bytes read and of bytes asked for. Returns the former, or `None` if
     /// nothing was there.
+    #[inline]
     fn on_read(
         &self,
         result: io::Result<(usize, usize)>,

@@ -37,8 +37,6 @@ pub(crate) struct ReceiveSide {
     pub(super) reports: VecDeque<Report>,
     /// Deferred messages that receiving has finished with.
     pub(super) deferred: SpareObjects<Deferred>,
-    /// The number of the turn of the thread that receives. A thread whose turn has another number has been replaced.
-    pub(super) turn: u64,
 }
 
 /// A report to the core. Event handlers run inside, which may take any time.
@@ -55,7 +53,7 @@ pub(super) enum Report {
     /// The payload of a message has arrived in full.
     Received(ArrivingMessage),
     /// A deferred message has arrived in full, and the core has decided about it.
-    Stored(RxAction, Stored),
+    Stored(Box<(RxAction, Stored)>),
 }
 
 /// The part of the stream that is received next.
@@ -94,6 +92,7 @@ pub(super) enum Next {
 
 impl RxState {
     /// Returns the next step. `drained`: the socket is known to be empty.
+    #[inline]
     pub(super) const fn next(&self, drained: bool) -> Next {
         match (self, drained) {
             (Self::Head, _) => Next::Decode,
@@ -187,7 +186,6 @@ impl ReceiveSide {
             conn_seq: None,
             reports: VecDeque::new(),
             deferred: SpareObjects::default(),
-            turn: 0,
         }
     }
 
@@ -234,6 +232,7 @@ impl Storing {
 }
 
 impl Payload {
+    #[inline]
     pub(super) fn new(message: Option<ArrivingMessage>, pending: Pending) -> Self {
         let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
         let surplus = pending.length - wanted;
@@ -242,6 +241,18 @@ impl Payload {
             && surplus == 0
             && pending.check.is_none();
         Self { message, wanted, got: 0, surplus, delivered: false, may_cut_through, pending }
+    }
+
+    /// Whether everything that is to be received is here.
+    #[inline]
+    pub(super) const fn is_complete(&self) -> bool {
+        self.missing() == 0 && self.surplus == 0
+    }
+
+    /// Whether the next head follows: the payload has been passed to the core, and no surplus is left.
+    #[inline]
+    pub(super) const fn is_over(&self) -> bool {
+        self.delivered && self.surplus == 0
     }
 
     /// Returns the report that is due when a part of the payload, and not all, has arrived.
@@ -264,14 +275,17 @@ impl Payload {
     }
 
     /// Takes bytes that were read ahead.
+    #[inline]
     pub(super) fn take(&mut self, buffer: &mut ReadAhead) {
         let take = self.missing().min(buffer.bytes().len());
-        if let (Some(message), Some(from)) = (&self.message, buffer.bytes().get(..take)) {
-            socket_io::copy(from, message.payload().advanced(self.got));
+        if take > 0 {
+            if let (Some(message), Some(from)) = (&self.message, buffer.bytes().get(..take)) {
+                socket_io::copy(from, message.payload().advanced(self.got));
+            }
+            self.got += take;
+            buffer.consume(take);
         }
-        self.got += take;
-        buffer.consume(take);
-        if self.missing() == 0 {
+        if self.missing() == 0 && self.surplus > 0 {
             let drop = self.surplus.min(buffer.bytes().len());
             self.surplus -= drop;
             buffer.consume(drop);
@@ -279,11 +293,13 @@ impl Payload {
     }
 
     /// Number of wanted bytes that have not arrived.
+    #[inline]
     pub(super) const fn missing(&self) -> usize {
         self.wanted - self.got
     }
 
     /// Number of bytes to read next: a part of a payload that is sent on while it arrives, which leaves while the next part is read.
+    #[inline]
     pub(super) fn next_part(&self) -> usize {
         if self.may_cut_through { self.missing().min(PART) } else { self.missing() }
     }
