@@ -2,7 +2,6 @@
 
 use crate::proto::frame::head_len;
 use crate::proto::{ConnectionType, Version};
-use std::cmp::Reverse;
 
 /// The kind of a message or NOOP, which decides the type of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +25,13 @@ pub(crate) struct Candidate {
     pub(crate) last_used: u64,
 }
 
+impl Candidate {
+    /// The order of candidates with the same rating: the least first.
+    const fn load(&self) -> (usize, u64) {
+        (self.unsent, self.last_used)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rating {
     No,
@@ -35,26 +41,52 @@ enum Rating {
 
 /// Returns the index of the best connection, if any will do: the best rated, of these the one with the fewest
 /// unsent bytes, of these the one not used for longest.
+#[inline]
 pub(crate) fn choose(
     candidates: impl IntoIterator<Item = Candidate>,
     tx: TxKind,
     min_bulk: u32,
 ) -> Option<usize> {
-    let mut best = None;
+    let mut best: Option<(Rating, Candidate, usize)> = None;
     for (index, candidate) in candidates.into_iter().enumerate() {
         let rating = rate(candidate.kind, candidate.version, tx, min_bulk);
-        let load = (candidate.unsent, candidate.last_used);
-        let is_better = match best {
+        // Most often one is rated best, and its load does not matter.
+        let is_better = match &best {
             None => rating != Rating::No,
-            Some((best_rating, best_load, _)) => (rating, Reverse(load)) > (best_rating, Reverse(best_load)),
+            Some((best_rating, _, _)) if rating != *best_rating => rating > *best_rating,
+            Some((_, best, _)) => candidate.load() < best.load(),
         };
         if is_better {
-            best = Some((rating, load, index));
+            best = Some((rating, candidate, index));
         }
     }
     best.map(|(.., index)| index)
 }
 
+/// Whether a message with this number of payload bytes is small on a connection of any version.
+#[inline]
+pub(crate) const fn is_small(payload: usize, min_bulk: u32) -> bool {
+    head_len(Version::V4) + payload < min_bulk as usize
+}
+
+/// The index of the connection that [`choose`] returns for every small message, whatever the loads are: the only one that is rated best.
+pub(crate) fn only_for_small(
+    candidates: impl IntoIterator<Item = (ConnectionType, Version)>,
+    min_bulk: u32,
+) -> Option<usize> {
+    let rating = |(kind, version)| rate(kind, version, TxKind::Message(0), min_bulk);
+    let mut only = None;
+    let mut best = if is_small(0, min_bulk) { Rating::No } else { return None };
+    for (index, rating) in candidates.into_iter().map(rating).enumerate() {
+        if rating >= best {
+            only = (rating > best).then_some(index);
+            best = rating;
+        }
+    }
+    only
+}
+
+#[inline]
 fn rate(kind: ConnectionType, version: Version, tx: TxKind, min_bulk: u32) -> Rating {
     use ConnectionType::{Any, BulkIn, BulkOut, Control};
     use Rating::{Maybe, No, Yes};
@@ -127,6 +159,34 @@ mod tests {
         assert_eq!(rate(Control, Version::V4, TxKind::Message(904), 1024), Maybe);
         assert_eq!(rate(Control, Version::V1, TxKind::Message(951), 1024), Yes);
         assert_eq!(rate(Control, Version::V1, TxKind::Message(952), 1024), Maybe);
+    }
+
+    #[test]
+    fn the_only_connection_for_small_messages_is_chosen_for_them_under_any_load() {
+        for (kinds, only) in [
+            (&[][..], None),
+            (&[BulkIn][..], None),
+            (&[Control], Some(0)),
+            (&[Any], Some(0)),
+            (&[BulkIn, BulkOut, Control], Some(2)),
+            (&[BulkOut, Any], None),
+            (&[Control, BulkOut, Control], None),
+            (&[BulkOut, Control, Any], Some(1)),
+        ] {
+            let of_version = kinds.iter().map(|kind| (*kind, Version::V3));
+            assert_eq!(only_for_small(of_version, 1024), only, "{kinds:?}");
+            let longest = 1024 - head_len(Version::V4) - 1;
+            assert!(is_small(longest, 1024) && !is_small(longest + 1, 1024));
+            let Some(only) = only else { continue };
+            for payload in [0, longest] {
+                let loaded = kinds.iter().enumerate().map(|(at, kind)| match at == only {
+                    true => on(*kind, 9, 9),
+                    false => on(*kind, 0, 0),
+                });
+                assert_eq!(choose(loaded, TxKind::Message(payload), 1024), Some(only), "{kinds:?}");
+            }
+        }
+        assert_eq!(only_for_small([(Control, Version::V3)], 0), None, "no message is small");
     }
 
     fn on(kind: ConnectionType, unsent: usize, last_used: u64) -> Candidate {

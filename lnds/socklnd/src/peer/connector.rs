@@ -3,7 +3,7 @@
 use super::{Listing, Peer, PeerState, WaitingMessage};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{PeerIncarnation, PeerStatus};
-use crate::decide::choose::TxKind;
+use crate::decide::choose::{TxKind, only_for_small};
 use crate::decide::conn_types::{ConnCounts, next_type};
 use crate::decide::identity::{Identity, IpNid};
 use crate::proto::{ConnectionType, Version};
@@ -281,6 +281,9 @@ impl Peer {
 
     pub(super) fn recount(&self, state: &mut PeerState) {
         let config = &self.ni.shared.config;
+        let kinds =
+            state.connections.iter().map(|slot| (slot.connection.terms.kind, slot.connection.terms.version));
+        state.for_small = only_for_small(kinds, config.min_bulk);
         state.wanted = next_type(self.count(state), config.typed_conns, self.ni.conns_per_peer().into());
     }
 

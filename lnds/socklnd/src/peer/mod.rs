@@ -13,7 +13,7 @@ use crate::conn::send_side::Transmitted;
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::admit::PeerIncarnation;
-use crate::decide::choose::{Candidate, TxKind, choose};
+use crate::decide::choose::{Candidate, TxKind, choose, is_small};
 use crate::decide::delivery_acks::AckRequest;
 use crate::decide::identity::Identity;
 use crate::ni::SockNi;
@@ -80,6 +80,8 @@ struct PeerState {
     /// Connections that the peer has ended, until the bytes that it sent before are read.
     leaving: Vec<Arc<Connection>>,
     uses: u64,
+    /// The connection for small messages, if only one is rated best for them: see [`crate::decide::choose::only_for_small`].
+    for_small: Option<usize>,
     /// The incarnation of the peer that the connections belong to.
     peer_incarnation: Option<PeerIncarnation>,
     /// Whether this node connects to the peer, because a message was sent to it when it had no connection.
@@ -259,14 +261,15 @@ impl Peer {
 
     fn wants_ack(&self, state: &PeerState, connection: &Connection, payload: usize) -> bool {
         let config = &self.ni.shared.config;
+        let same_implementation = connection.same_implementation();
+        let large = config.zc_min_payload.is_some_and(|least| payload >= least as usize);
+        let is_bulk_out = |slot: &ConnSlot| slot.connection.terms.kind == ConnectionType::BulkOut;
         config.delivery_acks.wanted(AckRequest {
-            same_implementation: connection.same_implementation(),
+            same_implementation,
             version: connection.terms.version,
-            bulk_out: state
-                .connections
-                .iter()
-                .any(|slot| slot.connection.terms.kind == ConnectionType::BulkOut),
-            large: config.zc_min_payload.is_some_and(|least| payload >= least as usize),
+            // It decides nothing for a small message to a node of this implementation.
+            bulk_out: (large || !same_implementation) && state.connections.iter().any(is_bulk_out),
+            large,
             proper_port: connection.terms.proper_port,
         })
     }
@@ -363,7 +366,10 @@ impl PeerState {
     }
 
     fn choose(&mut self, tx: TxKind, min_bulk: u32) -> Option<Arc<Connection>> {
-        let best = self.best(tx, min_bulk)?;
+        let best = match (tx, self.for_small) {
+            (TxKind::Message(length), Some(only)) if is_small(length, min_bulk) => only,
+            _ => self.best(tx, min_bulk)?,
+        };
         let slot = self.connections.get_mut(best)?;
         self.uses += 1;
         slot.last_used = self.uses;
