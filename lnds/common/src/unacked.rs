@@ -135,7 +135,9 @@ impl<M> Unacked<M> {
             kept(&mut message);
         }
         let result = slot.written(message, given_up);
-        self.tidy(id);
+        if !matches!(result, AfterWrite::Waits) {
+            self.tidy(id);
+        }
         result
     }
 

@@ -260,14 +260,17 @@ impl Driver for Socklnd {
         if is_driver_thread() || scheduler.is_stopped() {
             return Progress::NotOffered;
         }
-        let mut seen = SEEN.with_borrow(|all| {
+        let known = SEEN.with_borrow(|all| {
             all.iter().find(|(number, _)| *number == self.number).map_or(0, |(_, seen)| *seen)
         });
+        let mut seen = known;
         let worked = as_app_poller(|| scheduler.turn_for_application(timeout, &mut seen));
-        SEEN.with_borrow_mut(|all| match all.iter_mut().find(|(number, _)| *number == self.number) {
-            Some(known) => known.1 = seen,
-            None => all.push((self.number, seen)),
-        });
+        if seen != known {
+            SEEN.with_borrow_mut(|all| match all.iter_mut().find(|(number, _)| *number == self.number) {
+                Some(known) => known.1 = seen,
+                None => all.push((self.number, seen)),
+            });
+        }
         if worked { Progress::Worked } else { Progress::Idle }
     }
 

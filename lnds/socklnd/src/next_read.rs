@@ -15,6 +15,8 @@ pub(crate) struct NextRead<C> {
     /// Ring of runs; `at` is the latest.
     runs: [Run<C>; REMEMBERED],
     at: usize,
+    /// The run that follows the latest when that has so many reads, as it did the time before.
+    follows: Option<(u32, usize)>,
 }
 
 /// Consecutive reads of one connection.
@@ -26,7 +28,7 @@ struct Run<C> {
 
 impl<C> NextRead<C> {
     pub(crate) const fn new() -> Self {
-        Self { runs: [const { Run { connection: Weak::new(), reads: 0 } }; REMEMBERED], at: 0 }
+        Self { runs: [const { Run { connection: Weak::new(), reads: 0 } }; REMEMBERED], at: 0, follows: None }
     }
 
     /// Notes that `connection` had data.
@@ -37,6 +39,7 @@ impl<C> NextRead<C> {
         } else {
             self.at = (self.at + 1) % REMEMBERED;
             self.runs[self.at] = Run { connection: Arc::downgrade(connection), reads: 1 };
+            self.follows = self.find_follower();
         }
     }
 
@@ -45,14 +48,21 @@ impl<C> NextRead<C> {
         self.runs[self.at].reads >= STEADY_READS
     }
 
+    /// Finds the run of the latest connection before this one, and the run that followed.
+    fn find_follower(&self) -> Option<(u32, usize)> {
+        let latest = &self.runs[self.at];
+        let back = |steps: usize| (self.at + REMEMBERED - steps) % REMEMBERED;
+        let before =
+            (2..REMEMBERED).find(|steps| self.runs[back(*steps)].connection.ptr_eq(&latest.connection))?;
+        Some((self.runs[back(before)].reads, back(before - 1)))
+    }
+
     /// Returns the prediction, if that connection still exists: the latest, until it has been read as often in a row as
     /// the time before; then the one that followed that time.
     pub(crate) fn guess(&self) -> Option<Arc<C>> {
         let latest = &self.runs[self.at];
-        let back = |steps: usize| &self.runs[(self.at + REMEMBERED - steps) % REMEMBERED];
-        let before = (2..REMEMBERED).find(|steps| back(*steps).connection.ptr_eq(&latest.connection));
-        let followed = before.filter(|steps| latest.reads >= back(*steps).reads).map(|steps| back(steps - 1));
-        followed.and_then(|run| run.connection.upgrade()).or_else(|| latest.connection.upgrade())
+        let follower = self.follows.filter(|(reads, _)| latest.reads >= *reads).map(|(_, at)| &self.runs[at]);
+        follower.and_then(|run| run.connection.upgrade()).or_else(|| latest.connection.upgrade())
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -90,6 +90,8 @@ pub(crate) struct Scheduler<C: Pollable> {
     /// Handler states of the owner, and of the last application thread.
     owner_handlers: Mutex<Option<Arc<HandlerState>>>,
     app_handlers: Mutex<Option<Arc<HandlerState>>>,
+    /// The address of the latter, to see without the lock that it is known.
+    app_handlers_at: AtomicUsize,
     /// Whether the owner is to look at every connection, because some thread is blocked in a handler.
     relief_wanted: AtomicBool,
     /// Whether an application's thread takes a turn.
@@ -125,6 +127,7 @@ impl<C: Pollable> Scheduler<C> {
             owner: AtomicU64::new(0),
             owner_handlers: Mutex::default(),
             app_handlers: Mutex::default(),
+            app_handlers_at: AtomicUsize::new(0),
             relief_wanted: AtomicBool::new(false),
             app_turn: AtomicBool::new(false),
             watch: Arc::clone(watch),
@@ -287,9 +290,11 @@ impl<C: Pollable> Scheduler<C> {
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         self.app_turn.store(true, Ordering::Relaxed);
         HandlerState::with_own(|own| {
-            let mut known = lock(&self.app_handlers);
-            if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, own)) {
-                *known = Some(Arc::clone(own));
+            // The address of a state that is kept is no other's.
+            let address = Arc::as_ptr(own).addr();
+            if self.app_handlers_at.load(Ordering::Relaxed) != address {
+                *lock(&self.app_handlers) = Some(Arc::clone(own));
+                self.app_handlers_at.store(address, Ordering::Relaxed);
             }
         });
         self.watch.note_serving();

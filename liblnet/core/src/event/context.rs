@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    static CHANGES: Cell<u64> = const { Cell::new(0) };
     static STATE: Arc<HandlerState> = Arc::new(HandlerState::of_next_thread());
 }
 
@@ -48,6 +49,11 @@ impl HandlerState {
         (state & Self::INSIDE != 0).then_some(state)
     }
 
+    /// The number of times that the calling thread has entered or left a handler.
+    pub fn own_changes() -> u64 {
+        CHANGES.get()
+    }
+
     /// Records that the thread has been inside this handler for long, so that others do the work it would do afterwards.
     pub fn set_kept(&self, inside: u64) {
         self.kept.store(inside, Ordering::SeqCst);
@@ -55,8 +61,9 @@ impl HandlerState {
 
     /// Whether the calling thread is inside a handler for which [`HandlerState::set_kept`] was called.
     pub fn own_is_kept() -> bool {
-        Self::with_own(|own| own.inside().is_some_and(|inside| own.kept.load(Ordering::SeqCst) == inside))
-            .unwrap_or(false)
+        let is_kept =
+            |own: &Arc<Self>| own.inside().is_some_and(|inside| own.kept.load(Ordering::SeqCst) == inside);
+        in_handler() && Self::with_own(is_kept).unwrap_or(false)
     }
 
     /// Sets whether the thread is inside a handler. Called by the thread itself only.
@@ -98,6 +105,7 @@ fn change_depth(by: i32) {
     DEPTH.set(depth);
     // A handler counts as running while others are nested in it.
     if (before > 0) != (depth > 0) {
+        CHANGES.set(CHANGES.get().wrapping_add(1));
         HandlerState::with_own(|state| state.set(depth > 0));
     }
 }
@@ -120,7 +128,10 @@ mod tests {
         assert!(HandlerState::own_is_kept());
         drop(outer);
         assert_eq!(seen(), None);
+        let before = HandlerState::own_changes();
+        assert_eq!(HandlerState::own_changes(), before);
         let next = enter_handler();
+        assert_ne!(HandlerState::own_changes(), before);
         assert!(seen().is_some_and(|next| next != first) && !HandlerState::own_is_kept());
         drop(next);
     }

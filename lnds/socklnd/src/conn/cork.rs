@@ -7,7 +7,7 @@
 
 use crate::conn::Connection;
 use lnet_core::event::HandlerState;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,23 +17,44 @@ const MAX_REPORTS: u32 = 32;
 const MAX_TIME: Duration = Duration::from_micros(50);
 
 thread_local! {
-    static CORKED: RefCell<Corked> = const { RefCell::new(Corked::none()) };
+    static CORK: CorkState = const { CorkState::none() };
+    /// The connections whose messages the thread holds back until it has finished.
+    static CORKED: RefCell<Vec<Arc<Connection>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The connections whose messages the thread holds back until it has finished.
-struct Corked {
+/// The state of the calling thread.
+struct CorkState {
     /// Whether the thread has a guard.
-    guarded: bool,
-    connections: Vec<Arc<Connection>>,
-    /// The time when the first of the connections was corked.
-    since: Option<Instant>,
-    /// Messages received or reported since then.
-    reports: u32,
+    guarded: Cell<bool>,
+    /// Whether any connection is corked.
+    holds: Cell<bool>,
+    /// Messages received or reported since the first of the connections was corked.
+    reports: Cell<u32>,
+    /// The time when it was corked.
+    since: Cell<Option<Instant>>,
+    /// [`HandlerState::own_changes`] when the clock was last read.
+    handlers: Cell<u64>,
 }
 
-impl Corked {
+impl CorkState {
     const fn none() -> Self {
-        Self { guarded: false, connections: Vec::new(), since: None, reports: 0 }
+        Self {
+            guarded: Cell::new(false),
+            holds: Cell::new(false),
+            reports: Cell::new(0),
+            since: Cell::new(None),
+            handlers: Cell::new(0),
+        }
+    }
+
+    /// Counts a report; returns whether the corked messages, of which there are some, have waited for long. Only handlers take long: the
+    /// clock is read when one has run since the last time.
+    fn counts_as_last(&self) -> bool {
+        self.reports.set(self.reports.get() + 1);
+        let handlers = HandlerState::own_changes();
+        self.reports.get() >= MAX_REPORTS
+            || self.handlers.replace(handlers) != handlers
+                && self.since.get().is_some_and(|since| since.elapsed() >= MAX_TIME)
     }
 }
 
@@ -45,7 +66,7 @@ pub(super) struct Cork {
 
 impl Cork {
     pub(super) fn new() -> Self {
-        Self { nested: CORKED.with_borrow_mut(|corked| std::mem::replace(&mut corked.guarded, true)) }
+        Self { nested: CORK.with(|cork| cork.guarded.replace(true)) }
     }
 }
 
@@ -55,9 +76,9 @@ impl Drop for Cork {
             return;
         }
         // Writing returns credits, and completes messages, whose handlers may send: that waits for the next turn of the loop.
-        while CORKED.with_borrow_mut(|corked| {
-            corked.guarded = !corked.connections.is_empty();
-            corked.guarded
+        while CORK.with(|cork| {
+            cork.guarded.set(cork.holds.get());
+            cork.holds.get()
         }) {
             flush();
         }
@@ -67,50 +88,90 @@ impl Drop for Cork {
 /// Keeps a message on `connection`, of which the thread has become the writer, for [`flush`]. Returns false if the thread
 /// is not corking.
 pub(super) fn hold(connection: &Arc<Connection>) -> bool {
-    CORKED.with_borrow_mut(|corked| {
-        let holds = corked.guarded && !HandlerState::own_is_kept();
-        if holds {
-            corked.since.get_or_insert_with(Instant::now);
-            corked.connections.push(Arc::clone(connection));
+    let holds = CORK.with(|cork| {
+        let holds = cork.guarded.get() && !HandlerState::own_is_kept();
+        if holds && !cork.holds.replace(true) {
+            cork.since.set(Some(Instant::now()));
+            cork.handlers.set(HandlerState::own_changes());
         }
         holds
-    })
+    });
+    if holds {
+        CORKED.with_borrow_mut(|connections| connections.push(Arc::clone(connection)));
+    }
+    holds
 }
 
 /// Whether the calling thread has a guard.
 pub(super) fn is_corking() -> bool {
-    CORKED.with_borrow(|corked| corked.guarded)
+    CORK.with(|cork| cork.guarded.get())
 }
 
 /// Sends the corked messages.
 pub(super) fn flush() {
-    flush_if(|_| true);
+    if CORK.with(|cork| cork.holds.get()) {
+        send_corked();
+    }
 }
 
 /// Counts a message that was received or reported to the core. Sends the corked messages if they have waited for long.
 pub(super) fn on_report() {
-    flush_if(|corked| {
-        corked.reports += 1;
-        corked.reports >= MAX_REPORTS || corked.since.is_some_and(|since| since.elapsed() >= MAX_TIME)
-    });
+    if CORK.with(|cork| cork.holds.get() && cork.counts_as_last()) {
+        send_corked();
+    }
 }
 
-fn flush_if(is_due: impl Fn(&mut Corked) -> bool) {
-    let due = CORKED.with_borrow_mut(|corked| {
-        let is_due = !corked.connections.is_empty() && is_due(corked);
-        is_due.then(|| {
-            (corked.since, corked.reports) = (None, 0);
-            std::mem::take(&mut corked.connections)
-        })
+fn send_corked() {
+    CORK.with(|cork| {
+        cork.holds.set(false);
+        cork.since.set(None);
+        cork.reports.set(0);
     });
-    let Some(mut due) = due else { return };
+    // Most often there is one.
+    let only = CORKED.with_borrow_mut(|all| if all.len() == 1 { all.pop() } else { None });
+    if let Some(connection) = only {
+        return connection.write_queue();
+    }
+    let mut due = CORKED.take();
     // Writing completes messages, and their handlers may send: the thread must not find the connections in the list
     // meanwhile.
     due.drain(..).for_each(|connection| connection.write_queue());
     // The vector's memory is used again.
-    CORKED.with_borrow_mut(|corked| {
-        if corked.connections.capacity() == 0 {
-            corked.connections = due;
+    CORKED.with_borrow_mut(|connections| {
+        if connections.capacity() == 0 {
+            *connections = due;
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_core::event::EventQueue;
+    use lnet_core::{Event, MdHandle, MdOptions, MdSpec};
+
+    /// Runs an event handler on the calling thread.
+    fn run_handler() {
+        let (start, user_ptr) = (0, 0);
+        let spec =
+            MdSpec { start, length: 0, threshold: 1, max_size: 0, options: MdOptions(0), user_ptr, eq: None };
+        let queue = EventQueue::new(0, Some(Box::new(|_| ()))).unwrap();
+        queue.deliver(&Event::unlink(MdHandle::from_cookie(1), spec));
+    }
+
+    #[test]
+    fn corked_messages_leave_after_many_reports_or_when_a_handler_has_run_and_some_time_has_passed() {
+        for (waited, runs_handler, reports) in
+            [(Duration::ZERO, false, MAX_REPORTS), (MAX_TIME, false, MAX_REPORTS), (MAX_TIME, true, 1)]
+        {
+            let cork = CorkState::none();
+            cork.since.set(Instant::now().checked_sub(waited));
+            cork.handlers.set(HandlerState::own_changes());
+            if runs_handler {
+                run_handler();
+            }
+            let last = (1..).find(|_| cork.counts_as_last());
+            assert_eq!(last, Some(reports), "{waited:?}, {runs_handler}");
+        }
+    }
 }

@@ -4,8 +4,8 @@
 //! finds no event and waits, when enough has gathered, with the next message that is not postponed, or else when the connection's
 //! scheduler sends delivery ACKs, which wait in the same way.
 
-use crate::ack_schedule::LateSender;
 use crate::conn::Connection;
+use crate::ack_schedule::LateSender;
 use crate::scheduler::Pollable as _;
 use lnd_common::pending_acks::Wait;
 use std::cell::{Cell, RefCell};
@@ -23,7 +23,9 @@ const MAX_AFTER_WAIT: u32 = 1024;
 thread_local! {
     /// The number of messages that the thread may still postpone before it waits again.
     static LEFT: Cell<u32> = const { Cell::new(0) };
-    /// The connections with messages that the thread has postponed, which may end before it waits again.
+    /// Whether there may be connections with messages that the thread has postponed.
+    static ANY: Cell<bool> = const { Cell::new(false) };
+    /// These connections, which may end before the thread waits again.
     static POSTPONED: RefCell<Vec<Weak<Connection>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -47,12 +49,15 @@ impl Load {
 
 /// Whether the calling thread postpones a message on a connection with this load; then [`note`] is to be called.
 pub(super) fn postpones(load: Load) -> bool {
-    LEFT.get() > 0 && load.postpones() && POSTPONED.with_borrow(|all| all.len() < MAX_CONNECTIONS)
+    LEFT.get() > 0
+        && load.postpones()
+        && (!ANY.get() || POSTPONED.with_borrow(|all| all.len() < MAX_CONNECTIONS))
 }
 
 /// Notes that the calling thread has queued a message on `connection` and postponed it. `is_first`: nothing else is queued.
 pub(super) fn note(connection: &Arc<Connection>, is_first: bool) {
     LEFT.set(LEFT.get().saturating_sub(1));
+    ANY.set(true);
     POSTPONED.with_borrow_mut(|all| {
         if !all.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(connection))) {
             all.push(Arc::downgrade(connection));
@@ -68,6 +73,9 @@ pub(super) fn note(connection: &Arc<Connection>, is_first: bool) {
 /// Sends what the calling thread has postponed, as it waits for an event.
 pub(crate) fn send_postponed() {
     LEFT.set(MAX_AFTER_WAIT);
+    if !ANY.replace(false) {
+        return;
+    }
     // Sending completes messages, and their handlers may send.
     while let Some(connection) = POSTPONED.with_borrow_mut(Vec::pop) {
         if let Some(connection) = connection.upgrade() {
