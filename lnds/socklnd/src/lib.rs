@@ -2,12 +2,11 @@
 //!
 //! [`Socklnd`] is the driver, [`SocklndConfig`] its tunables. [`proto`] has the bytes that two nodes exchange,
 //! with no I/O. Connecting and accepting are in `connd`, the decisions in
-//! `decide`, one connection's sending and receiving in `conn`, delivery ACKs in `ack_schedule`, the threads for both
+//! `decide`, one connection's sending and receiving in `conn`, what leaves late in `late_schedule`, the threads for both
 //! in `scheduler`.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod ack_schedule;
 mod config;
 mod conn;
 mod connd;
@@ -17,6 +16,7 @@ mod driver;
 mod driver_thread;
 mod handshake;
 pub mod hello_probe;
+mod late_schedule;
 mod next_read;
 mod ni;
 mod ni_peers;

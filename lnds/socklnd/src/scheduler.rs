@@ -2,7 +2,7 @@
 //! application thread that waits for an event. An event handler may block either; then another thread becomes the owner,
 //! does the work that was left undone ([`Pollable::relieve`]), and the first ends when its handler returns.
 
-use crate::ack_schedule::{self, AckSchedule, LateSender};
+use crate::late_schedule::{self, LateSchedule, LateSender};
 use crate::next_read::NextRead;
 use crate::owner_backoff::OwnerBackoff;
 use crate::sync::lock;
@@ -82,7 +82,7 @@ pub(crate) struct Scheduler<C: Pollable> {
     next_read: Mutex<NextRead<C>>,
     /// Whether the kernel last reported several connections at once: then it is asked which, in place of a prediction.
     several_ready: AtomicBool,
-    acks: AckSchedule,
+    late: LateSchedule,
     /// Whether `ready` holds reports of sent messages.
     finishes: AtomicBool,
     /// The number of the owner; a thread with another number has been replaced.
@@ -122,7 +122,7 @@ impl<C: Pollable> Scheduler<C> {
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
             several_ready: AtomicBool::new(false),
-            acks: AckSchedule::new(Instant::now()),
+            late: LateSchedule::new(Instant::now()),
             finishes: AtomicBool::new(false),
             owner: AtomicU64::new(0),
             owner_handlers: Mutex::default(),
@@ -207,7 +207,7 @@ impl<C: Pollable> Scheduler<C> {
     pub(crate) fn run(&self, app_scheduler: &Self) {
         let owner = self.become_owner();
         let mut backoff = OwnerBackoff::default();
-        let mut acks_since = None;
+        let mut short_since = None;
         while !self.is_stopped() && self.owner.load(Ordering::SeqCst) == owner {
             if self.relief_wanted.swap(false, Ordering::SeqCst) {
                 self.relieve_all();
@@ -219,8 +219,8 @@ impl<C: Pollable> Scheduler<C> {
             let mut has_short = false;
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
             let events = self.wakeups.owner_waits(|| {
-                has_short = self.acks.has_short();
-                self.wait(&mut buffer, self.acks.may_wait())
+                has_short = self.late.has_short();
+                self.wait(&mut buffer, self.late.may_wait())
             });
             self.watch.note_serving();
             let worked = self.handle(events);
@@ -228,11 +228,11 @@ impl<C: Pollable> Scheduler<C> {
                 app_scheduler.note_work();
             }
             // A wake-up ends the wait before its time.
-            self.acks.on_look(events.is_empty() && !worked, Instant::now);
-            acks_since = has_short.then(|| acks_since.unwrap_or_else(Instant::now));
-            if acks_since.is_some_and(|since| !worked || since.elapsed() >= ack_schedule::SHORT) {
-                acks_since = None;
-                self.acks.send_short();
+            self.late.on_look(events.is_empty() && !worked, Instant::now);
+            short_since = has_short.then(|| short_since.unwrap_or_else(Instant::now));
+            if short_since.is_some_and(|since| !worked || since.elapsed() >= late_schedule::SHORT) {
+                short_since = None;
+                self.late.send_short();
             }
         }
         if !self.is_stopped() {
@@ -277,9 +277,9 @@ impl<C: Pollable> Scheduler<C> {
     }
 
     /// Notes that `sender` has something to send soon. Delivery ACKs are piggybacked on the next message to their peer, and postponed
-    /// messages leave with the next one; otherwise the sender is called, as [`AckSchedule`] says.
+    /// messages leave with the next one; otherwise the sender is called, as [`LateSchedule`] says.
     pub(crate) fn note_late_sender(&self, sender: Weak<dyn LateSender>, wait: Wait) {
-        self.acks.list(sender, wait, Instant::now);
+        self.late.list(sender, wait, Instant::now);
         // An application's thread reads, and may not come again: only the scheduler's own thread is sure to send them in
         // time.
         self.wakeups.wake_owner_if_it_sleeps();
@@ -307,7 +307,7 @@ impl<C: Pollable> Scheduler<C> {
         if self.finishes.load(Ordering::Relaxed) && self.work_off() {
             return true;
         }
-        self.acks.on_application_turn();
+        self.late.on_application_turn();
         // Connections that had more to read than their turn allowed come before the predicted one, which may always have more.
         let poll = if timeout.is_zero() { self.polled.fetch_add(1, Ordering::Relaxed) } else { 0 };
         if !poll.is_multiple_of(POLLS_OF_STEADY)
@@ -327,13 +327,13 @@ impl<C: Pollable> Scheduler<C> {
                 return worked;
             }
         }
-        let may_wait = self.acks.may_wait().map_or(timeout, |may_wait| may_wait.min(timeout));
+        let may_wait = self.late.may_wait().map_or(timeout, |may_wait| may_wait.min(timeout));
         self.wakeups.app_waits(seen, |allowed| {
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
             let longest = if allowed == MayWait::Yes { may_wait } else { Duration::ZERO };
             let (_, events) = self.wait(&mut buffer, Some(longest));
             let worked = self.handle(events);
-            self.acks.on_look(!longest.is_zero() && events.is_empty() && !worked, Instant::now);
+            self.late.on_look(!longest.is_zero() && events.is_empty() && !worked, Instant::now);
             worked
         })
     }

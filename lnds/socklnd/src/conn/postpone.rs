@@ -5,7 +5,7 @@
 //! scheduler sends delivery ACKs, which wait in the same way.
 
 use crate::conn::Connection;
-use crate::ack_schedule::LateSender;
+use crate::late_schedule::LateSender;
 use crate::scheduler::Pollable as _;
 use lnd_common::pending_acks::Wait;
 use std::cell::{Cell, RefCell};

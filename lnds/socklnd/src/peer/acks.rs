@@ -2,11 +2,11 @@
 //! kernel node at once.
 
 use super::Peer;
-use crate::ack_schedule::LateSender;
 use crate::conn::task::with_nearest;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::choose::TxKind;
 use crate::decide::delivery_acks::pack;
+use crate::late_schedule::LateSender;
 use crate::proto::ConnectionType;
 use crate::proto::frame::Cookies;
 use crate::sync::lock;

@@ -1,8 +1,8 @@
-//! Schedule of the delivery ACKs that wait for a message with which they can be sent: the peers that have some, and when they are
-//! sent without a message. Postponed messages are in it, too.
+//! Schedule of what leaves late: delivery ACKs and confirmations that wait for a message with which they can be sent, and postponed
+//! messages. It has their senders, and when they send without waiting any longer.
 //!
-//! Some wait for a short time, as a program may wait for them; others, for ACKs of LNet, for a long time, so that with a thousand peers
-//! the next message to each still takes them along.
+//! Some delivery ACKs wait for a short time, as a program may wait for them; others, for ACKs of LNet, for a long time, so that with a
+//! thousand peers the next message to each still takes them along.
 
 use crate::sync::lock;
 use lnd_common::pending_acks::Wait;
@@ -35,9 +35,9 @@ pub(crate) trait LateSender: Send + Sync {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct AckSchedule {
-    short: PeerList,
-    long: PeerList,
+pub(crate) struct LateSchedule {
+    short: SenderList,
+    long: SenderList,
     /// Turns of application threads since the first entry of `short`.
     turns: AtomicU32,
     begin: Instant,
@@ -46,43 +46,43 @@ pub(crate) struct AckSchedule {
 }
 
 #[derive(Default)]
-struct PeerList {
-    peers: Mutex<VecDeque<Weak<dyn LateSender>>>,
-    /// Whether `peers` has entries.
+struct SenderList {
+    senders: Mutex<VecDeque<Weak<dyn LateSender>>>,
+    /// Whether `senders` has entries.
     has_entries: AtomicBool,
 }
 
-impl std::fmt::Debug for PeerList {
+impl std::fmt::Debug for SenderList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PeerList").field("peers", &lock(&self.peers).len()).finish_non_exhaustive()
+        f.debug_struct("SenderList").field("senders", &lock(&self.senders).len()).finish_non_exhaustive()
     }
 }
 
-impl AckSchedule {
+impl LateSchedule {
     pub(crate) fn new(begin: Instant) -> Self {
         Self {
-            short: PeerList::default(),
-            long: PeerList::default(),
+            short: SenderList::default(),
+            long: SenderList::default(),
             turns: AtomicU32::new(0),
             begin,
             aged: AtomicU64::new(0),
         }
     }
 
-    /// Puts a peer on one of the lists.
-    pub(crate) fn list(&self, peer: Weak<dyn LateSender>, wait: Wait, now: impl FnOnce() -> Instant) {
+    /// Puts a sender on one of the lists.
+    pub(crate) fn list(&self, sender: Weak<dyn LateSender>, wait: Wait, now: impl FnOnce() -> Instant) {
         match wait {
-            Wait::Short => self.short.push(peer),
+            Wait::Short => self.short.push(sender),
             Wait::Long => {
                 if !self.long.has_entries() {
                     self.aged.store(self.since_begin(now()), Ordering::Relaxed);
                 }
-                self.long.push(peer);
+                self.long.push(sender);
             }
         }
     }
 
-    /// The time for which a thread may wait for other work until ACKs are to be sent; `None` if none are pending.
+    /// The time for which a thread may wait for other work until something is to be sent; `None` if nothing waits.
     pub(crate) fn may_wait(&self) -> Option<Duration> {
         if self.short.has_entries() {
             Some(SHORT_IDLE)
@@ -93,7 +93,7 @@ impl AckSchedule {
         }
     }
 
-    /// Whether ACKs that wait for a short time are pending.
+    /// Whether something waits for a short time.
     pub(crate) fn has_short(&self) -> bool {
         self.short.has_entries()
     }
@@ -116,15 +116,15 @@ impl AckSchedule {
         let now = self.since_begin(now());
         if now.saturating_sub(self.aged.load(Ordering::Relaxed)) >= LONG.as_micros() as u64 {
             self.aged.store(now, Ordering::Relaxed);
-            self.long.each(|peer| peer.send_aged());
+            self.long.each(|sender| sender.send_aged());
         }
     }
 
     /// Sends all that wait for a short time.
     pub(crate) fn send_short(&self) {
         self.turns.store(0, Ordering::Relaxed);
-        self.short.each(|peer| {
-            peer.send_late();
+        self.short.each(|sender| {
+            sender.send_late();
             false
         });
     }
@@ -135,28 +135,28 @@ impl AckSchedule {
     }
 }
 
-impl PeerList {
+impl SenderList {
     fn has_entries(&self) -> bool {
         self.has_entries.load(Ordering::SeqCst)
     }
 
-    fn push(&self, peer: Weak<dyn LateSender>) {
-        let mut peers = lock(&self.peers);
-        peers.push_back(peer);
+    fn push(&self, sender: Weak<dyn LateSender>) {
+        let mut senders = lock(&self.senders);
+        senders.push_back(sender);
         // Under the lock, like its reset: the flag is set whenever there are some.
         self.has_entries.store(true, Ordering::SeqCst);
     }
 
-    /// Calls `send` for each peer, without the lock, and keeps on the list those for which it returns true. Peers that come meanwhile
+    /// Calls `send` for each sender, without the lock, and keeps on the list those for which it returns true. Senders that come meanwhile
     /// are left.
     fn each(&self, send: impl Fn(Arc<dyn LateSender>) -> bool) {
-        let listed = lock(&self.peers).len();
+        let listed = lock(&self.senders).len();
         for _ in 0..listed {
-            let peer = lock(&self.peers).pop_front();
-            let stays = peer.as_ref().and_then(Weak::upgrade).is_some_and(&send);
-            let mut peers = lock(&self.peers);
-            peers.extend(peer.filter(|_| stays));
-            if peers.is_empty() {
+            let sender = lock(&self.senders).pop_front();
+            let stays = sender.as_ref().and_then(Weak::upgrade).is_some_and(&send);
+            let mut senders = lock(&self.senders);
+            senders.extend(sender.filter(|_| stays));
+            if senders.is_empty() {
                 self.has_entries.store(false, Ordering::SeqCst);
             }
         }
@@ -187,17 +187,17 @@ mod tests {
     }
 
     struct Rig {
-        schedule: AckSchedule,
+        schedule: LateSchedule,
         begin: Instant,
         senders: Vec<Arc<Sender>>,
     }
 
     impl Rig {
-        /// Three peers on a list.
+        /// Three senders on a list.
         fn new(wait: Wait) -> Self {
             let begin = Instant::now();
             let senders = (0..3).map(|_| Arc::default()).collect();
-            let rig = Self { schedule: AckSchedule::new(begin), begin, senders };
+            let rig = Self { schedule: LateSchedule::new(begin), begin, senders };
             rig.list(wait);
             rig
         }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_that_are_gone_leave_the_list() {
+    fn senders_that_are_gone_leave_the_list() {
         let mut rig = Rig::new(Wait::Long);
         rig.senders.clear();
         assert_eq!(rig.looks(LONG, true), 0);
