@@ -177,14 +177,20 @@ pub fn cpt_of_nid(nid: Nid, partitions: NonZeroUsize) -> usize {
 /// have different ones.
 #[inline]
 pub const fn part_of_table(nid: Nid, parts: usize) -> usize {
-    /// An odd number near 2^32 divided by the golden ratio: multiples of it are spread evenly.
-    const SPREAD: u32 = 0x9e37_79b1;
-    let number = match nid.address() {
+    let end = match nid.address() {
         Address::Short(address) => address,
         Address::Long([.., a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
     };
+    part_of_addresses(end, parts)
+}
+
+/// The same for all NIDs whose address ends with these four bytes.
+#[inline]
+pub const fn part_of_addresses(end: u32, parts: usize) -> usize {
+    /// An odd number near 2^32 divided by the golden ratio: multiples of it are spread evenly.
+    const SPREAD: u32 = 0x9e37_79b1;
     // The upper bits of the product are those that differ.
-    (number.wrapping_mul(SPREAD) >> 24) as usize & parts.wrapping_sub(1)
+    (end.wrapping_mul(SPREAD) >> 24) as usize & parts.wrapping_sub(1)
 }
 
 /// The order that decides connection races: the twenty-byte forms compared byte by byte, which for

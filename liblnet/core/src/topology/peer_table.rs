@@ -4,9 +4,8 @@ use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::model::Criteria;
 use crate::model::DiscoveryState;
-use crate::model::{Peer, PeerNet, PeerNi, PeerState};
-use foldhash::HashMap;
-use lnet_wire::nid::part_of_table;
+use crate::model::{NidMap, Peer, PeerNet, PeerNi, PeerState};
+use lnet_wire::nid::{part_of_addresses, part_of_table};
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -15,7 +14,7 @@ use std::time::Duration;
 /// The number of tables of peer NIs, so that threads seldom contend for a lock.
 const SHARDS: usize = 16;
 
-type Shard = HashMap<Nid, Arc<PeerNi>>;
+type Shard = NidMap<Arc<PeerNi>>;
 
 /// The minimum interval between two searches for unused peers.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,7 +39,7 @@ struct Change<'a>(&'a AtomicUsize);
 impl PeerTable {
     pub(crate) fn new() -> Self {
         Self {
-            shards: std::array::from_fn(|_| RwLock::new(HashMap::default())),
+            shards: std::array::from_fn(|_| RwLock::new(NidMap::default())),
             next_number: AtomicU64::new(0),
             removed: Mutex::default(),
             reshaped: Mutex::default(),
@@ -50,15 +49,26 @@ impl PeerTable {
     }
 
     /// The peer NI with this NID, if it is known.
+    #[inline(always)]
     pub(crate) fn get(&self, nid: Nid) -> Option<Arc<PeerNi>> {
-        self.read(nid).get(&nid).cloned()
+        match nid.to_u64() {
+            Some(short) => self.get_short(short),
+            None => self.read(nid).get(nid).cloned(),
+        }
+    }
+
+    /// The peer NI whose NID has this eight-byte form.
+    #[inline(never)]
+    fn get_short(&self, short: u64) -> Option<Arc<PeerNi>> {
+        let shard = &self.shards[part_of_addresses(short as u32, SHARDS) % SHARDS];
+        shard.read().unwrap_or_else(PoisonError::into_inner).get_short(short).cloned()
     }
 
     /// The peer NI with this NID. If it is unknown it is added, with `credits`: a peer with this NID only, as for all
     /// unknown NIDs of messages (OM-21).
     pub(crate) fn get_or_add(&self, nid: Nid, credits: u32) -> Arc<PeerNi> {
         self.get(nid).unwrap_or_else(|| {
-            Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
+            Arc::clone(self.write(nid).get_or_insert_with(nid, || {
                 Arc::new_cyclic(|this| {
                     let mut peer = self.peer(nid, PeerState::default());
                     let criteria = Arc::new(Criteria::new(credits));
@@ -88,7 +98,7 @@ impl PeerTable {
             *swept = Some(now);
         }
         for shard in &self.shards {
-            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|_, peer_ni| {
+            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|peer_ni| {
                 let is_changing = self.changes.load(Ordering::SeqCst) > 0;
                 is_changing || !(peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load()))
             });
@@ -98,7 +108,7 @@ impl PeerTable {
 
     /// The primary NID of the peer with this NID: the NID itself if it is unknown (TRAP-13).
     pub(crate) fn primary(&self, nid: Nid) -> Nid {
-        self.read(nid).get(&nid).map_or(nid, |peer_ni| peer_ni.primary())
+        self.read(nid).get(nid).map_or(nid, |peer_ni| peer_ni.primary())
     }
 
     /// Replaces the peer with this NID by a new one with just this NID. Credits in use stay in use.
@@ -153,7 +163,7 @@ impl PeerTable {
 
     /// Removes `nid` from the peer that has it, to add it to `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
-        let peer_ni = Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
+        let peer_ni = Arc::clone(self.write(nid).get_or_insert_with(nid, || {
             let criteria = Arc::new(Criteria::new(credits()));
             Arc::new(PeerNi::new(nid, Arc::clone(peer), criteria))
         }));
@@ -223,9 +233,7 @@ impl PeerTable {
         let mut selected = Vec::new();
         for shard in &self.shards {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            selected.extend(
-                shard.iter().filter(|(nid, its)| is_meant(**nid, its)).map(|(_, its)| Arc::clone(its)),
-            );
+            selected.extend(shard.values().filter(|its| is_meant(its.nid(), its)).map(Arc::clone));
         }
         selected
     }
@@ -247,7 +255,7 @@ impl PeerTable {
 
     fn forget(&self, nids: impl Iterator<Item = Nid>) {
         for nid in nids {
-            self.write(nid).remove(&nid);
+            self.write(nid).remove(nid);
         }
     }
 
