@@ -223,12 +223,13 @@ impl MatchTable {
     }
 
     fn close_gap(&mut self, entry: &MatchEntry) {
-        self.join(&entry.criteria, entry.before, entry.after, entry.before, entry.after);
-        if let Some(key) = Self::place_of(&entry.criteria)
-            && self.exact.get(&key).is_some_and(|list| list.first.is_none())
+        if (entry.before, entry.after) == (None, None)
+            && let Some(key) = Self::place_of(&entry.criteria)
         {
             self.exact.remove(&key);
+            return;
         }
+        self.join(&entry.criteria, entry.before, entry.after, entry.before, entry.after);
     }
 
     /// Links `before` to `after_before`, and `after` back to `before_after`; a missing neighbour is the end of the
@@ -241,6 +242,10 @@ impl MatchTable {
         before_after: Option<u32>,
         after: Option<u32>,
     ) {
+        if (before, after) == (None, None) {
+            *self.list_mut(criteria) = List { first: after_before, last: before_after };
+            return;
+        }
         match before {
             Some(index) => {
                 if let Some(entry) = self.entries.at_mut(index) {
