@@ -8,6 +8,7 @@
 //! | `node` | the node of this process: descriptors, messages, its knowledge of peers |
 //! | `md`, `event` | descriptors and their events |
 //! | `region` | memory that is shared with LNet |
+//! | `send_pool` | memory and descriptors of messages that are sent, kept for other messages |
 //! | [`sys`] | the C functions |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -17,6 +18,7 @@ mod event;
 mod md;
 mod node;
 mod region;
+mod send_pool;
 
 pub use event::Event;
 pub use liblnet::{EventKind, sys};
@@ -25,6 +27,7 @@ pub use lnet_wire::{Errno, Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};
 pub use region::{Loan, Region, RegionOwner, RegionSlice};
+pub use send_pool::{Destination, MessageId, SendBuffer, SendEvents, SendPool, Sent};
 /// Numbers of messages and bytes that a node has sent and received.
 pub use sys::lnet_counters as Counters;
 pub use sys::{lnet_nid_t, lnet_process_id};

@@ -1,0 +1,423 @@
+//! Memory and descriptors of messages that are sent, used for one message after the other: a descriptor for each message would cost more
+//! than the message itself.
+//!
+//! LNet sends all of a descriptor's memory, so that a message needs one of exactly its length. Those of short messages are kept; a message
+//! without a kept one of its length gets another, which is unlinked after it if too many are kept.
+
+use crate::clock::{Clock, Time};
+use crate::sync::{Condition, lock};
+use crate::{Ack, Errno, Event, EventHandler, EventKind, Md, MdSpec, Nid, Node, ProcessId, Region, sys};
+use std::sync::{Arc, Mutex};
+
+/// The most bytes of a message whose memory is kept.
+const MAX_KEPT_LEN: usize = 16 << 10;
+/// The most descriptors that wait for a message.
+const MAX_IDLE: usize = 64;
+/// One in this number of messages without a kept descriptor of their length replaces the oldest kept one.
+const REPLACE_EVERY: u32 = 16;
+
+/// Takes the outcomes of the messages of a [`SendPool`].
+pub trait SendEvents: Send + Sync + 'static {
+    /// The data of one message, until its outcome.
+    type Context: Send;
+
+    /// Called once for each message that LNet has accepted, on LNet's threads. Must not block, nor call LNet.
+    fn on_sent(&self, context: Self::Context, sent: Sent<'_>);
+}
+
+/// The outcome of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// Whether the message was sent; [`Errno::Cancelled`]: its descriptor was unlinked before.
+    pub result: Result<(), Errno>,
+    /// The message.
+    pub bytes: &'a [u8],
+}
+
+/// The destination of a message, and how it gets there.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination {
+    /// The local NI to send from; `None`: LNet selects one.
+    pub from: Option<Nid>,
+    /// The process that the message is for.
+    pub to: ProcessId,
+    /// Its portal.
+    pub portal: u32,
+    /// The match bits.
+    pub match_bits: u64,
+    /// The offset in the memory at the destination, in bytes.
+    pub offset: u32,
+}
+
+/// Sends messages without ACKs. Used from any thread. Dropping it is [`SendPool::close`].
+pub struct SendPool<E: SendEvents> {
+    node: Arc<Node>,
+    shared: Arc<Shared<E>>,
+}
+
+struct Shared<E: SendEvents> {
+    events: E,
+    state: Mutex<PoolState<E>>,
+    /// Notified when the last descriptor has ended.
+    none_left: Condition,
+}
+
+struct PoolState<E: SendEvents> {
+    /// All descriptors that have not had their last event, by index.
+    all: Vec<Option<Arc<Entry<E>>>>,
+    free: Vec<usize>,
+    /// Those that wait for a message, with their lengths; the one that was used last is last.
+    idle: Vec<(usize, usize)>,
+    misses: u32,
+    last_use: u64,
+    is_closed: bool,
+}
+
+/// A descriptor with its memory.
+struct Entry<E: SendEvents> {
+    shared: Arc<Shared<E>>,
+    index: usize,
+    region: Arc<Region>,
+    state: Mutex<EntryState<E::Context>>,
+}
+
+struct EntryState<C> {
+    md: Option<Md>,
+    /// The message in progress: its number, and its data.
+    message: Option<(u64, C)>,
+    /// Whether the descriptor is used for another message afterwards.
+    is_kept: bool,
+}
+
+/// Identifies a message that was sent. No two messages of a pool are identified by the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageId {
+    index: usize,
+    number: u64,
+}
+
+/// Memory for one message: it is written, then sent.
+pub struct SendBuffer<'a, E: SendEvents> {
+    pool: &'a SendPool<E>,
+    entry: Arc<Entry<E>>,
+    /// `None`: LNet has accepted the message.
+    md: Option<Md>,
+    number: u64,
+}
+
+impl<E: SendEvents> SendPool<E> {
+    /// Makes a pool without descriptors. `events` takes the outcomes of its messages.
+    pub fn new(node: &Arc<Node>, events: E) -> Self {
+        let state = PoolState {
+            all: Vec::new(),
+            free: Vec::new(),
+            idle: Vec::new(),
+            misses: 0,
+            last_use: 0,
+            is_closed: false,
+        };
+        let shared = Shared { events, state: Mutex::new(state), none_left: Condition::new() };
+        Self { node: Arc::clone(node), shared: Arc::new(shared) }
+    }
+
+    /// The node that the messages are sent from.
+    pub const fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// Returns the taker of outcomes.
+    pub fn events(&self) -> &E {
+        &self.shared.events
+    }
+
+    /// Returns memory for a message of `len` bytes, which holds anything. `bulk_md`: the MD of the bulk data that the message belongs to.
+    ///
+    /// Errors: that of LNet; [`Errno::Shutdown`] after [`SendPool::close`].
+    pub fn buffer(&self, len: usize, bulk_md: Option<Md>) -> Result<SendBuffer<'_, E>, Errno> {
+        let mut state = lock(&self.shared.state);
+        if state.is_closed {
+            return Err(Errno::Shutdown);
+        }
+        state.last_use += 1;
+        let number = state.last_use;
+        if bulk_md.is_none()
+            && let Some(entry) = state.take_idle(len)
+        {
+            drop(state);
+            let md = lock(&entry.state).md;
+            return Ok(SendBuffer { pool: self, entry, md, number });
+        }
+        let (is_kept, replaced) = match bulk_md.is_none() && len <= MAX_KEPT_LEN {
+            true => state.on_miss(),
+            false => (false, None),
+        };
+        let index = state.free.pop().unwrap_or_else(|| {
+            state.all.push(None);
+            state.all.len() - 1
+        });
+        let entry = Arc::new(Entry {
+            shared: Arc::clone(&self.shared),
+            index,
+            region: Arc::new(Region::zeroed(len)),
+            state: Mutex::new(EntryState { md: None, message: None, is_kept }),
+        });
+        state.all[index] = Some(Arc::clone(&entry));
+        drop(state);
+        if let Some(md) = replaced {
+            unlink(md);
+        }
+        self.bind(entry, bulk_md, number)
+    }
+
+    /// Makes the descriptor of an entry.
+    fn bind(
+        &self,
+        entry: Arc<Entry<E>>,
+        bulk_md: Option<Md>,
+        number: u64,
+    ) -> Result<SendBuffer<'_, E>, Errno> {
+        let threshold = if lock(&entry.state).is_kept { None } else { Some(1) };
+        let spec = MdSpec { threshold, bulk_md, ..MdSpec::active(Arc::clone(&entry.region), 1) };
+        let md = match self.node.bind(spec, Arc::clone(&entry) as Arc<dyn EventHandler>) {
+            Ok(md) => md,
+            Err(errno) => {
+                entry.shared.remove(entry.index, false);
+                return Err(errno);
+            }
+        };
+        lock(&entry.state).md = Some(md);
+        // `close` has not seen it.
+        if lock(&self.shared.state).is_closed {
+            unlink(md);
+            return Err(Errno::Shutdown);
+        }
+        Ok(SendBuffer { pool: self, entry, md: Some(md), number })
+    }
+
+    /// Unlinks the descriptor of a message, whose outcome comes as soon as LNet has finished with it. Has no effect after that. Calls LNet.
+    pub fn abort(&self, id: MessageId) {
+        let md = {
+            let state = lock(&self.shared.state);
+            let Some(Some(entry)) = state.all.get(id.index) else { return };
+            let mut entry = lock(&entry.state);
+            match &entry.message {
+                Some((number, _)) if *number == id.number => {
+                    // From here on no other message can get it.
+                    entry.is_kept = false;
+                    entry.md
+                }
+                _ => None,
+            }
+        };
+        if let Some(md) = md {
+            unlink(md);
+        }
+    }
+
+    /// Unlinks the descriptors of all messages in progress, like [`SendPool::abort`]. Calls LNet.
+    pub fn abort_all(&self) {
+        let mds: Vec<Md> = {
+            let state = lock(&self.shared.state);
+            let mut mds = Vec::new();
+            for entry in state.all.iter().flatten() {
+                let mut entry = lock(&entry.state);
+                if entry.message.is_some() {
+                    entry.is_kept = false;
+                    mds.extend(entry.md);
+                }
+            }
+            mds
+        };
+        mds.into_iter().for_each(unlink);
+    }
+
+    /// Ends the pool: no message can be begun. Those in progress go on, and their descriptors are unlinked after them. Calls LNet.
+    pub fn close(&self) {
+        self.shared.close().into_iter().for_each(unlink);
+    }
+
+    /// The number of messages that have no outcome yet, those included that are being written.
+    pub fn in_progress(&self) -> usize {
+        lock(&self.shared.state).in_progress()
+    }
+
+    /// Waits until no message is in progress, but not longer than until `until`. Returns whether none is.
+    pub fn wait_until_idle(&self, clock: &dyn Clock, until: Time) -> bool {
+        let mut state = lock(&self.shared.state);
+        while state.in_progress() > 0 && clock.now() < until {
+            state = self.shared.none_left.wait_until(clock, state, Some(until));
+        }
+        state.in_progress() == 0
+    }
+}
+
+impl<E: SendEvents> Drop for SendPool<E> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Unlinks a descriptor. In event handlers too: LNet does not wait there.
+fn unlink(md: Md) {
+    sys::LNetMDUnlink(md.0);
+}
+
+impl<E: SendEvents> std::fmt::Debug for SendPool<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SendPool({} in progress)", self.in_progress())
+    }
+}
+
+impl<E: SendEvents> PoolState<E> {
+    fn in_progress(&self) -> usize {
+        self.all.len() - self.free.len() - self.idle.len()
+    }
+
+    /// Takes a descriptor of exactly this length.
+    fn take_idle(&mut self, len: usize) -> Option<Arc<Entry<E>>> {
+        let at = self.idle.iter().rposition(|(_, its)| *its == len)?;
+        let (index, _) = self.idle.remove(at);
+        self.all.get(index)?.clone()
+    }
+
+    /// Decides about a descriptor of a length that is not kept: whether it is kept, and which is unlinked in its place.
+    fn on_miss(&mut self) -> (bool, Option<Md>) {
+        if self.idle.len() < MAX_IDLE {
+            return (true, None);
+        }
+        self.misses += 1;
+        if !self.misses.is_multiple_of(REPLACE_EVERY) {
+            return (false, None);
+        }
+        let (oldest, _) = self.idle.remove(0);
+        let md = self.all.get(oldest).and_then(Option::as_ref).and_then(|entry| lock(&entry.state).md);
+        (true, md)
+    }
+}
+
+impl<E: SendEvents> Shared<E> {
+    /// Ends the pool; returns the descriptors that wait for a message, to be unlinked.
+    fn close(&self) -> Vec<Md> {
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        let PoolState { all, idle, .. } = &mut *state;
+        let entries = idle.drain(..).filter_map(|(index, _)| all.get(index)?.as_ref());
+        entries.filter_map(|entry| lock(&entry.state).md).collect()
+    }
+
+    /// Keeps a descriptor for another message. False: the pool is closed.
+    fn keep(&self, index: usize, len: usize) -> bool {
+        let mut state = lock(&self.state);
+        if !state.is_closed {
+            state.idle.push((index, len));
+            self.notify(&state);
+        }
+        !state.is_closed
+    }
+
+    /// Removes a descriptor that has had its last event, or was not made; `is_idle`: it may wait for a message.
+    fn remove(&self, index: usize, is_idle: bool) {
+        let mut state = lock(&self.state);
+        let entry = state.all.get_mut(index).and_then(Option::take);
+        state.free.push(index);
+        if is_idle {
+            state.idle.retain(|(its, _)| *its != index);
+        }
+        self.notify(&state);
+        drop(state);
+        drop(entry);
+    }
+
+    fn notify(&self, state: &PoolState<E>) {
+        if state.in_progress() == 0 {
+            self.none_left.notify_all();
+        }
+    }
+}
+
+impl<E: SendEvents> SendBuffer<'_, E> {
+    /// The memory of the message.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let region = &self.entry.region;
+        // SAFETY: the region is there as long as the entry, whose only user is this buffer: the entry is not among the idle ones, and its
+        // descriptor has no operation in progress, so that LNet does not access the memory. Nobody else has the region.
+        unsafe { std::slice::from_raw_parts_mut(region.address(), region.len()) }
+    }
+
+    /// The message as it was written.
+    pub fn bytes(&self) -> &[u8] {
+        let region = &self.entry.region;
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(region.address(), region.len()) }
+    }
+
+    /// Sends the message. After an error there is no outcome, and the message and its data are returned.
+    pub fn send(
+        mut self,
+        to: &Destination,
+        context: E::Context,
+    ) -> Result<MessageId, (Self, Errno, E::Context)> {
+        let Destination { from, to, portal, match_bits, offset } = *to;
+        let id = MessageId { index: self.entry.index, number: self.number };
+        lock(&self.entry.state).message = Some((self.number, context));
+        let put = |md| self.pool.node.put(from, md, Ack::No, to, portal, match_bits, offset, 0);
+        match self.md.ok_or(Errno::NotFound).and_then(put) {
+            Ok(()) => {
+                self.md = None;
+                Ok(id)
+            }
+            Err(errno) => {
+                let message = lock(&self.entry.state).message.take();
+                match message {
+                    Some((_, context)) => Err((self, errno, context)),
+                    // Unlinked meanwhile, by an abort or by the end of LNet: the event of that was the outcome.
+                    None => Ok(id),
+                }
+            }
+        }
+    }
+}
+
+impl<E: SendEvents> Drop for SendBuffer<'_, E> {
+    /// The message is not sent. Its descriptor may be the reason, and is not used again.
+    fn drop(&mut self) {
+        if let Some(md) = self.md {
+            unlink(md);
+        }
+    }
+}
+
+impl<E: SendEvents> std::fmt::Debug for SendBuffer<'_, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SendBuffer({} bytes)", self.entry.region.len())
+    }
+}
+
+impl<E: SendEvents> EventHandler for Entry<E> {
+    fn on_event(&self, event: &Event) {
+        let (message, md, is_kept) = {
+            let mut state = lock(&self.state);
+            (state.message.take(), state.md, state.is_kept)
+        };
+        let is_idle = message.is_none();
+        if let Some((_, context)) = message {
+            let result = match (event.kind, event.status) {
+                (EventKind::Unlink, Ok(())) => Err(Errno::Cancelled),
+                (_, status) => status,
+            };
+            // SAFETY: the message has ended, and no other one gets the memory before the line after the next.
+            let bytes = unsafe { std::slice::from_raw_parts(self.region.address(), self.region.len()) };
+            self.shared.events.on_sent(context, Sent { result, bytes });
+            if !event.unlinked
+                && is_kept
+                && !self.shared.keep(self.index, self.region.len())
+                && let Some(md) = md
+            {
+                unlink(md);
+            }
+        }
+        if event.unlinked {
+            self.shared.remove(self.index, is_idle);
+        }
+    }
+}
