@@ -6,14 +6,14 @@ use crate::clock::{Clock, Time};
 use crate::import::{Connection, ImportState, Session};
 use crate::lnet::Node;
 use crate::message::{ConnectData, ExportCookie};
-use crate::request::{Purpose, Reply, Request, Rpc};
+use crate::request::{Purpose, Reply, Request, RequestSender, Rpc};
 use crate::wakeup::ReadyQueue;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A target, used from any thread.
 pub struct Import {
-    node: Arc<Node>,
+    sender: Arc<RequestSender>,
     clock: Arc<dyn Clock>,
     ptlrpcd: Arc<Ptlrpcd>,
     session: Arc<Session>,
@@ -21,13 +21,13 @@ pub struct Import {
 
 impl Import {
     pub(super) fn new(
-        node: &Arc<Node>,
+        sender: &Arc<RequestSender>,
         clock: &Arc<dyn Clock>,
         ptlrpcd: &Arc<Ptlrpcd>,
         session: Session,
     ) -> Arc<Self> {
         Arc::new(Self {
-            node: Arc::clone(node),
+            sender: Arc::clone(sender),
             clock: Arc::clone(clock),
             ptlrpcd: Arc::clone(ptlrpcd),
             session: Arc::new(session),
@@ -79,7 +79,7 @@ impl Import {
             if let Some(result) = rpc.take_result() {
                 return result;
             }
-            ready.wait(&*self.clock, next_poll, Some(&self.node));
+            ready.wait(&*self.clock, next_poll, Some(self.node()));
             next_poll = rpc.poll(&waker, self.clock.now());
         }
     }
@@ -112,7 +112,7 @@ impl Import {
     /// Makes LNet discover the peer again.
     pub fn rediscover(&self) -> Result<(), Errno> {
         let peer = self.peer().ok_or(Errno::NotConnected)?.peer;
-        self.node.rediscover(peer).map(drop)
+        self.node().rediscover(peer).map(drop)
     }
 
     /// The target's name, for the log.
@@ -120,8 +120,8 @@ impl Import {
         self.session.name()
     }
 
-    pub(super) const fn node(&self) -> &Arc<Node> {
-        &self.node
+    pub(super) fn node(&self) -> &Arc<Node> {
+        self.sender.node()
     }
 
     pub(super) const fn clock(&self) -> &Arc<dyn Clock> {
@@ -129,7 +129,7 @@ impl Import {
     }
 
     pub(super) fn rpc(&self, request: Request, now: Time) -> Rpc {
-        Rpc::new(&self.node, &self.session, request, Purpose::Use, now)
+        Rpc::new(&self.sender, &self.session, request, Purpose::Use, now)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::import::{Connections, Session};
 use crate::lnet::{Nid, Node};
 use crate::message::xid::first_xid;
 use crate::message::{ExportCookie, XidSource};
+use crate::request::{RequestEvents, RequestSender};
 use ptlrpcd::Ptlrpcd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -28,7 +29,7 @@ static XIDS: LazyLock<XidSource> = LazyLock::new(|| {
 
 /// The client side of a process. Used from any thread.
 pub struct Client {
-    node: Arc<Node>,
+    sender: Arc<RequestSender>,
     clock: Arc<dyn Clock>,
     timeouts: Timeouts,
     connections: Arc<Connections>,
@@ -49,9 +50,10 @@ impl Client {
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, Errno> {
         let connections = Arc::<Connections>::default();
-        let ptlrpcd = Ptlrpcd::start(Arc::clone(&node), Arc::clone(&clock), Arc::clone(&connections))?;
+        let sender = Arc::new(RequestSender::new(&node, RequestEvents));
+        let ptlrpcd = Ptlrpcd::start(Arc::clone(&sender), Arc::clone(&clock), Arc::clone(&connections))?;
         Ok(Arc::new(Self {
-            node,
+            sender,
             clock,
             timeouts,
             connections,
@@ -67,12 +69,12 @@ impl Client {
         }
         let (cookie, now) = (self.new_cookie(), self.clock.now());
         let session = Session::new(config, self.timeouts, &XIDS, cookie, self.ptlrpcd.waker(), now);
-        Ok(Import::new(&self.node, &self.clock, &self.ptlrpcd, session))
+        Ok(Import::new(&self.sender, &self.clock, &self.ptlrpcd, session))
     }
 
     /// Adds NIDs of the server with this UUID.
     pub fn add_uuid(&self, uuid: &str, nids: &[Nid]) -> Result<(), Errno> {
-        self.connections.add_uuid(&self.node, uuid, nids)
+        self.connections.add_uuid(self.node(), uuid, nids)
     }
 
     /// Forgets a UUID.
@@ -82,12 +84,12 @@ impl Client {
 
     /// The peer of a UUID, or of a NID, by its primary NID, and the nearest local NI.
     pub fn uuid_to_peer(&self, uuid: &str) -> Result<Connection, Errno> {
-        self.connections.uuid_to_peer(&self.node, uuid)
+        self.connections.uuid_to_peer(self.node(), uuid)
     }
 
     /// The LNet node.
-    pub const fn node(&self) -> &Arc<Node> {
-        &self.node
+    pub fn node(&self) -> &Arc<Node> {
+        self.sender.node()
     }
 
     /// The timeouts.

@@ -4,9 +4,8 @@ use crate::Errno;
 use crate::clock::{Clock, Time};
 use crate::import::connect_state::{ActiveConnection, ConnectAttempt};
 use crate::import::{Connections, Session, SessionAction};
-use crate::lnet::Node;
 use crate::request::connect::{connect_request, read_connect_reply};
-use crate::request::{Purpose, Request, Rpc, RpcTable};
+use crate::request::{Purpose, Request, RequestSender, Rpc, RpcTable};
 use crate::wakeup::Waker;
 use lnet_api::sync::lock;
 use lnet_os::thread::JoinHandle;
@@ -30,7 +29,7 @@ struct Shared {
 /// The state of the thread.
 struct Worker {
     shared: Arc<Shared>,
-    node: Arc<Node>,
+    sender: Arc<RequestSender>,
     clock: Arc<dyn Clock>,
     connections: Arc<Connections>,
     rpcs: RpcTable<OnComplete>,
@@ -46,7 +45,7 @@ enum OnComplete {
 impl Ptlrpcd {
     /// `EAGAIN`, or the system's error: there is no thread.
     pub(super) fn start(
-        node: Arc<Node>,
+        sender: Arc<RequestSender>,
         clock: Arc<dyn Clock>,
         connections: Arc<Connections>,
     ) -> Result<Self, Errno> {
@@ -54,7 +53,7 @@ impl Ptlrpcd {
         let waker = rpcs.waker();
         let shared =
             Arc::new(Shared { waker, sessions: Mutex::default(), is_stopped: AtomicBool::new(false) });
-        let mut worker = Worker { shared: Arc::clone(&shared), node, clock, connections, rpcs };
+        let mut worker = Worker { shared: Arc::clone(&shared), sender, clock, connections, rpcs };
         let thread = std::thread::Builder::new().name("ptlrpcd".to_owned());
         let thread = lnet_os::thread::spawn(thread, move || worker.run()).map_err(|error| {
             error.raw_os_error().and_then(|number| Errno::from_status(-number)).unwrap_or(Errno::Again)
@@ -125,7 +124,7 @@ impl Worker {
             let failed_at = match action {
                 Some(SessionAction::Connect(attempt)) => self.connect(&session, attempt, now),
                 Some(SessionAction::Ping) => {
-                    let rpc = Rpc::new(&self.node, &session, Request::ping(), Purpose::Use, now);
+                    let rpc = Rpc::new(&self.sender, &session, Request::ping(), Purpose::Use, now);
                     self.rpcs.start(rpc, OnComplete::Nothing, now);
                     None
                 }
@@ -140,7 +139,7 @@ impl Worker {
     fn connect(&mut self, session: &Arc<Session>, attempt: ConnectAttempt, now: Time) -> Option<Time> {
         let ConnectAttempt { server, conn_cnt, initial, net_latency } = attempt;
         let found = match session.config().servers.get(server) {
-            Some(uuid) => self.connections.get(&self.node, uuid),
+            Some(uuid) => self.connections.get(self.sender.node(), uuid),
             None => Err(Errno::Invalid),
         };
         let connection = match found {
@@ -156,7 +155,7 @@ impl Worker {
         let timeout = session.connect_timeout(net_latency);
         let purpose = Purpose::Connect { connection, timeout, initial };
         let request = connect_request(session.config(), session.cookie());
-        let rpc = Rpc::new(&self.node, session, request, purpose, now);
+        let rpc = Rpc::new(&self.sender, session, request, purpose, now);
         self.rpcs.start(rpc, OnComplete::Connected(Arc::clone(session), conn_cnt), now);
         None
     }

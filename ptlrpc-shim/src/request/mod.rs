@@ -23,3 +23,4 @@ pub use reply::Reply;
 pub(crate) use rpc::{Purpose, Rpc};
 pub(crate) use rpc_table::RpcTable;
 pub use spec::{Bulk, Direction, Request};
+pub(crate) use transmission::{RequestEvents, RequestSender};

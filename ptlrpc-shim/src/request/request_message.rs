@@ -3,7 +3,6 @@
 use super::spec::Request;
 use crate::Errno;
 use crate::import::connect_state::ActiveConnection;
-use crate::lnet::Region;
 use crate::message::builder::BufferLengths;
 use crate::message::{Body, BodyFlags, ConnectOps, MessageFlags, MessageMut, Service, Xid};
 use std::time::Duration;
@@ -28,13 +27,31 @@ pub(super) struct MessageFields<'a> {
     pub(super) reply_len: u32,
 }
 
-/// Writes the message. `EINVAL`: it would be too long.
-pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Region, Errno> {
-    let of_buffers = request.buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));
-    let lengths = BufferLengths::behind_body(of_buffers).ok_or(Errno::Invalid)?;
-    let size = lengths.size().ok_or(Errno::Invalid)?;
-    let mut region = Region::zeroed(size);
-    let mut message = MessageMut::new(region.bytes_mut(), lengths.as_slice()).map_err(|bad| bad.errno())?;
+/// A request and the fields of its message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestMessage<'a> {
+    pub(super) request: &'a Request,
+    pub(super) fields: MessageFields<'a>,
+}
+
+impl RequestMessage<'_> {
+    /// The lengths of its buffers, and its own. `EINVAL`: it would be too long.
+    pub(super) fn lengths(&self) -> Result<(BufferLengths, usize), Errno> {
+        let buffers = &self.request.buffers;
+        let of_buffers = buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));
+        let lengths = BufferLengths::behind_body(of_buffers).ok_or(Errno::Invalid)?;
+        let size = lengths.size().ok_or(Errno::Invalid)?;
+        Ok((lengths, size))
+    }
+
+    /// Writes the message.
+    pub(super) fn write(&self, lengths: &BufferLengths, bytes: &mut [u8]) -> Result<(), Errno> {
+        let message = MessageMut::new(bytes, lengths.as_slice()).map_err(|bad| bad.errno())?;
+        write(self.request, &self.fields, message)
+    }
+}
+
+fn write(request: &Request, fields: &MessageFields<'_>, mut message: MessageMut<'_>) -> Result<(), Errno> {
     let op_flags = match (fields.is_connect, fields.initial) {
         (true, true) => ConnectOps::INITIAL.union(ConnectOps::NEXT_VER),
         (true, false) => ConnectOps::NEXT_VER,
@@ -57,7 +74,7 @@ pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Reg
     for (index, buffer) in request.buffers.iter().enumerate() {
         message.buffer_mut(index + 1).ok_or(Errno::Invalid)?.copy_from_slice(buffer);
     }
-    Ok(region)
+    Ok(())
 }
 
 /// Converts a time to whole seconds, at least one: a service drops a request with a timeout of 0.

@@ -2,10 +2,12 @@
 //!
 //! Each transmission has its own descriptors, so that late events of an earlier one are not taken for events of this one.
 
+use super::request_message::RequestMessage;
 use super::spec::{BULK_MD_LEN, Direction};
 use crate::Errno;
 use crate::lnet::{
-    Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Node, ProcessId, Region, RegionSlice,
+    Destination, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, MessageId, Node, ProcessId, Region,
+    RegionSlice, SendEvents, SendPool, Sent,
 };
 use crate::message::checksum::early_reply_is_intact;
 use crate::message::header::BODY_ONLY_LEN;
@@ -18,7 +20,7 @@ use std::sync::{Arc, Mutex};
 /// The specification of a transmission: the message, its destination, and the match bits.
 #[derive(Debug)]
 pub(super) struct TransmissionSpec<'a> {
-    pub(super) message: Region,
+    pub(super) message: RequestMessage<'a>,
     pub(super) peer: ProcessId,
     pub(super) request_portal: u32,
     pub(super) reply_portal: u32,
@@ -54,7 +56,7 @@ pub(super) struct TransmissionStatus {
     /// LNet may still write to the reply buffer.
     pub(super) reply_md_is_live: bool,
     /// The request has not had its last event.
-    pub(super) request_md_is_live: bool,
+    pub(super) request_is_live: bool,
     /// MDs of bulk data that have not had their last event.
     pub(super) live_bulk_mds: u32,
     pub(super) bulk_failed: Option<Errno>,
@@ -66,11 +68,15 @@ pub(super) struct Transmission {
     shared: Arc<Shared>,
     replies: Arc<Region>,
     reply_md: Md,
-    request_md: Md,
+    request: MessageId,
     bulk_mds: Vec<Md>,
 }
 
-struct Shared {
+/// Sends the requests of a client.
+pub(crate) type RequestSender = SendPool<RequestEvents>;
+
+/// The data of a transmission that its events need.
+pub(crate) struct Shared {
     status: Mutex<TransmissionStatus>,
     waker: Waker,
 }
@@ -78,8 +84,9 @@ struct Shared {
 impl Transmission {
     /// Attaches the memory for bulk data and for the reply, then sends the request (PR-30). `waker` is woken by each event. After
     /// an error nothing was sent, and the memory is detached.
-    pub(super) fn start(node: &Node, spec: TransmissionSpec<'_>, waker: Waker) -> Result<Self, Errno> {
-        let status = TransmissionStatus { request_md_is_live: true, ..TransmissionStatus::default() };
+    pub(super) fn start(sender: &RequestSender, spec: TransmissionSpec<'_>, waker: Waker) -> Result<Self, Errno> {
+        let node = sender.node();
+        let status = TransmissionStatus { request_is_live: true, ..TransmissionStatus::default() };
         let shared = Arc::new(Shared { status: Mutex::new(status), waker });
         let bulk_mds = match &spec.bulk {
             Some(bulk) => shared.attach_bulk(node, bulk, spec.peer)?,
@@ -93,16 +100,8 @@ impl Transmission {
         let replies = Arc::new(Region::zeroed(early_len + spec.reply_len));
         let reply_md =
             shared.attach_reply(node, &spec, &replies).map_err(|errno| unlink(&bulk_mds, errno))?;
-        let bulk_md = bulk_mds.first().copied();
-        let md_spec = MdSpec { bulk_md, ..MdSpec::active(Arc::new(spec.message), 1) };
-        let handler = Arc::new(RequestEvents(Arc::clone(&shared)));
-        let sent = node.bind(md_spec, handler).and_then(|md| {
-            node.put(None, md, Ack::No, spec.peer, spec.request_portal, spec.xid, 0, 0)
-                .map(|()| md)
-                .inspect_err(|_| node.unlink(md))
-        });
-        match sent {
-            Ok(request_md) => Ok(Self { shared, replies, reply_md, request_md, bulk_mds }),
+        match shared.send_request(sender, &spec, bulk_mds.first().copied()) {
+            Ok(request) => Ok(Self { shared, replies, reply_md, request, bulk_mds }),
             Err(errno) => {
                 node.unlink(reply_md);
                 Err(unlink(&bulk_mds, errno))
@@ -115,15 +114,16 @@ impl Transmission {
     }
 
     /// Unlinks the descriptors of the request and of the reply.
-    pub(super) fn unlink_reply(&self, node: &Node) {
-        let (reply_md_is_live, request_md_is_live) = {
+    pub(super) fn unlink_reply(&self, sender: &RequestSender) {
+        let (reply_md_is_live, request_is_live) = {
             let status = lock(&self.shared.status);
-            (status.reply_md_is_live, status.request_md_is_live)
+            (status.reply_md_is_live, status.request_is_live)
         };
-        for md in [(self.reply_md, reply_md_is_live), (self.request_md, request_md_is_live)] {
-            if let (md, true) = md {
-                node.unlink(md);
-            }
+        if reply_md_is_live {
+            sender.node().unlink(self.reply_md);
+        }
+        if request_is_live {
+            sender.abort(self.request);
         }
     }
 
@@ -177,11 +177,14 @@ impl Shared {
         spec: &TransmissionSpec<'_>,
         replies: &Arc<Region>,
     ) -> Result<Md, Errno> {
+        // An early reply leaves space for a reply of the expected length; the reply does not, wherever it ends. So LNet unlinks the
+        // descriptor with it.
         let md_spec = MdSpec {
             threshold: None,
             puts: true,
             manage_remote: true,
             truncate: true,
+            max_size: u32::try_from(spec.reply_len).ok(),
             ..MdSpec::active(Arc::clone(replies), 1)
         };
         lock(&self.status).reply_md_is_live = true;
@@ -191,26 +194,42 @@ impl Shared {
         node.attach(spec.reply_portal, criteria, md_spec, handler)
     }
 
+    fn send_request(
+        self: &Arc<Self>,
+        sender: &RequestSender,
+        spec: &TransmissionSpec<'_>,
+        bulk_md: Option<Md>,
+    ) -> Result<MessageId, Errno> {
+        let (lengths, size) = spec.message.lengths()?;
+        let mut buffer = sender.buffer(size, bulk_md)?;
+        spec.message.write(&lengths, buffer.bytes_mut())?;
+        let destination = Destination {
+            from: None,
+            to: spec.peer,
+            portal: spec.request_portal,
+            match_bits: spec.xid,
+            offset: 0,
+        };
+        buffer.send(&destination, Arc::clone(self)).map_err(|(_, errno, _)| errno)
+    }
+
     fn update(&self, change: impl FnOnce(&mut TransmissionStatus)) {
         change(&mut lock(&self.status));
         self.waker.wake();
     }
 }
 
-/// Events of the request (PR-50).
-struct RequestEvents(Arc<Shared>);
+/// Takes the outcomes of requests (PR-50).
+pub(crate) struct RequestEvents;
 
-impl EventHandler for RequestEvents {
-    fn on_event(&self, event: &Event) {
-        if event.unlinked {
-            lock(&self.0.status).request_md_is_live = false;
+impl SendEvents for RequestEvents {
+    type Context = Arc<Shared>;
+
+    fn on_sent(&self, shared: Arc<Shared>, sent: Sent<'_>) {
+        lock(&shared.status).request_is_live = false;
+        if let Err(errno) = sent.result {
+            shared.update(|status| status.failed = Some(errno));
         }
-        let errno = match (event.kind, event.status) {
-            (_, Err(errno)) => errno,
-            (EventKind::Unlink, Ok(())) => Errno::Shutdown,
-            _ => return,
-        };
-        self.0.update(|status| status.failed = Some(errno));
     }
 }
 

@@ -5,12 +5,11 @@ mod send;
 use super::decisions::{ReplyDecision, RpcFacts, UnregisterReason, in_rpc_phase, on_reply, timeout_errno};
 use super::reply::Reply;
 use super::spec::{Direction, Request};
-use super::transmission::{Transmission, TransmissionStatus};
+use super::transmission::{RequestSender, Transmission, TransmissionStatus};
 use crate::Errno;
 use crate::clock::Time;
 use crate::import::connect_state::{ActiveConnection, SendPermission};
 use crate::import::{Session, Tag};
-use crate::lnet::Node;
 use crate::message::builder::BufferLengths;
 use crate::message::{BulkBits, Message, MessageKind, Xid};
 use crate::wakeup::Waker;
@@ -29,7 +28,7 @@ pub(crate) enum Purpose {
 
 /// A request in progress.
 pub(crate) struct Rpc {
-    node: Arc<Node>,
+    sender: Arc<RequestSender>,
     session: Arc<Session>,
     request: Request,
     purpose: Purpose,
@@ -85,7 +84,7 @@ const SEND_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Rpc {
     pub(crate) fn new(
-        node: &Arc<Node>,
+        sender: &Arc<RequestSender>,
         session: &Arc<Session>,
         request: Request,
         purpose: Purpose,
@@ -97,7 +96,7 @@ impl Rpc {
         let phase =
             if is_valid { RpcPhase::New(None) } else { RpcPhase::Complete(Some(Err(Errno::Invalid))) };
         Self {
-            node: Arc::clone(node),
+            sender: Arc::clone(sender),
             session: Arc::clone(session),
             request,
             purpose,
@@ -244,9 +243,9 @@ impl Rpc {
 
     /// Unlinks the descriptors. Those of bulk data stay if there is a reply.
     fn unregister(&self, sent: Sent, reason: UnregisterReason) -> RpcPhase {
-        sent.transmission.unlink_reply(&self.node);
+        sent.transmission.unlink_reply(&self.sender);
         if reason != UnregisterReason::Replied {
-            sent.transmission.unlink_bulk(&self.node);
+            sent.transmission.unlink_bulk(self.sender.node());
         }
         RpcPhase::UnregRpc(sent, reason)
     }
@@ -298,7 +297,7 @@ impl Rpc {
                 // The service has waited for its bulk transfer before it replied (PR-76). It will not use the descriptors
                 // that it has not used by now: there was an error, or less data, or this is an earlier reply. Transfers in
                 // progress continue.
-                sent.transmission.unlink_bulk(&self.node);
+                sent.transmission.unlink_bulk(self.sender.node());
                 (RpcPhase::Bulk(sent, Reply::new(bytes, body)), Next::Step)
             }
         }
@@ -319,7 +318,7 @@ impl Rpc {
 
     /// Sends the request again with another XID, after a pause that grows each time (PR-63).
     fn resend_later(&mut self, sent: &Sent, now: Time) -> (RpcPhase, Next) {
-        sent.transmission.unlink_bulk(&self.node);
+        sent.transmission.unlink_bulk(self.sender.node());
         self.in_progress_replies += 1;
         let max_pause = self.session.estimated_timeout(now);
         let pause = Duration::from_secs(self.in_progress_replies.into()).min(max_pause);
@@ -335,7 +334,7 @@ impl Rpc {
         if status.live_bulk_mds > 0 {
             let is_late = now >= sent.deadline;
             if is_late {
-                sent.transmission.unlink_bulk(&self.node);
+                sent.transmission.unlink_bulk(self.sender.node());
             }
             let until = (!is_late).then_some(sent.deadline);
             return (RpcPhase::Bulk(sent, reply), Next::Wait(until));
@@ -401,8 +400,8 @@ impl Rpc {
 impl Drop for Rpc {
     fn drop(&mut self) {
         if let RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) = &self.phase {
-            sent.transmission.unlink_reply(&self.node);
-            sent.transmission.unlink_bulk(&self.node);
+            sent.transmission.unlink_reply(&self.sender);
+            sent.transmission.unlink_bulk(self.sender.node());
         }
         self.release();
     }

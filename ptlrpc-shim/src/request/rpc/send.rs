@@ -1,6 +1,6 @@
 //! One transmission of a request: its XID, its match bits, its message.
 
-use super::super::request_message::{MessageFields, build};
+use super::super::request_message::{MessageFields, RequestMessage};
 use super::super::transmission::{BulkSpec, Transmission, TransmissionSpec};
 use super::{Purpose, Rpc, Sent};
 use crate::Errno;
@@ -40,7 +40,6 @@ impl Rpc {
             adaptive: session.is_adaptive(),
             reply_len: self.reply_len,
         };
-        let message = build(&self.request, &fields)?;
         let bulk = self.request.bulk.as_ref().zip(self.bits).map(|(bulk, bits)| BulkSpec {
             memory: &bulk.memory,
             direction: bulk.direction,
@@ -49,7 +48,7 @@ impl Rpc {
         });
         let reply_by_mbits = session.agreed_flags().contains(ConnectFlags::REP_MBITS) && !is_connect;
         let spec = TransmissionSpec {
-            message,
+            message: RequestMessage { request: &self.request, fields },
             peer: session.connection(connection.server)?.peer,
             request_portal: self.request.portal.unwrap_or(config.portals.request).0,
             reply_portal: config.portals.reply.0,
@@ -60,7 +59,7 @@ impl Rpc {
             bulk,
         };
         // Once LNet has accepted the request it may be executed, whatever happens to the message.
-        let transmission = Transmission::start(&self.node, spec, waker.clone())?;
+        let transmission = Transmission::start(&self.sender, spec, waker.clone())?;
         self.sent_to = self.sent_to.or(Some(connection.incarnation));
         self.is_resent = true;
         Ok(Sent { transmission, connection, at: now, deadline: now + timeout + session.net_latency(now) })

@@ -73,15 +73,15 @@ impl RetryQueue for Timer {
 }
 
 impl ServiceCore {
-    /// Makes the service's parts, for `threads` threads.
+    /// Makes the service's parts, for `threads` threads. `timer` takes the replies that `env` could not send.
     pub(super) fn new(
         env: Environment,
+        timer: Arc<Timer>,
         targets: &Arc<Targets>,
         handler: Arc<dyn Handler>,
         threads: usize,
     ) -> Self {
         let queue = Arc::new(Queue::new(threads));
-        let timer = Arc::<Timer>::default();
         let events = BufferEvents { queue: Arc::clone(&queue), timer: Arc::clone(&timer) };
         Self {
             targets: Arc::clone(targets),
@@ -101,11 +101,6 @@ impl ServiceCore {
 
     pub(super) fn replenish_buffers(&self) -> Result<(), Errno> {
         self.buffers.replenish(&self.env)
-    }
-
-    /// The queue of replies that could not be sent.
-    pub(super) fn retries(&self) -> Arc<dyn RetryQueue> {
-        Arc::clone(&self.timer) as Arc<dyn RetryQueue>
     }
 
     /// The queue of difficult replies that have ended.

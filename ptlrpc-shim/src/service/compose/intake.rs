@@ -5,7 +5,7 @@ use crate::Errno;
 use crate::message::{BodyFlags, ConnectFlags, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
-use crate::service::engines::reply_message::{ReplyMessage, build_error};
+use crate::service::engines::reply_message::ReplyMessage;
 use crate::service::engines::reply_sender;
 use crate::service::engines::request_buffers::ArrivedRequest;
 use crate::service::engines::request_queue::Priority;
@@ -85,10 +85,9 @@ fn check_duplicate(
             }
             counters.dropped(Dropped::Duplicate);
         }
-        DuplicateCheck::Replied(region) => {
+        DuplicateCheck::Replied(bytes) => {
             counters.answered_again.add_one();
-            let message = ReplyMessage::reply(region, &route);
-            reply_sender::send(&core.env, core.retries(), message, &route, request.arrived.peer, None);
+            reply_sender::send_copy(&core.env, &bytes, &route, request.arrived.peer);
         }
         DuplicateCheck::Stale => counters.dropped(Dropped::AlreadyReplied),
         DuplicateCheck::NoSlot => refuse(core, &request.arrived, &request.head, &route, Errno::Protocol),
@@ -105,9 +104,11 @@ fn refuse(
     errno: Errno,
 ) {
     core.env.counters.refused.add_one();
-    let Ok(region) = build_error(head, errno, core.env.config.max_reply) else { return };
-    let message = ReplyMessage::reply(Arc::new(region), route);
-    reply_sender::send(&core.env, core.retries(), message, route, arrived.peer, None);
+    let Ok(error) = ReplyMessage::error(head, errno, core.env.config.max_reply) else { return };
+    let Ok(mut message) = core.env.replies.buffer(error.len(), None) else { return };
+    if error.write(message.bytes_mut()).is_ok() {
+        reply_sender::send(&core.env, message, route, arrived.peer);
+    }
 }
 
 fn serve(core: &ServiceCore, admitted: AdmittedRequest) -> (AdmittedRequest, Priority) {

@@ -7,8 +7,8 @@ use crate::lnet::Region;
 use crate::message::{Body, ConnectRequest, Message, MessageKind, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::difficult_reply::{DifficultReply, OnDone, ReplyDone, ReplyEvent};
-use crate::service::engines::incoming_request::IncomingRequest;
-use crate::service::engines::reply_message::{ReplyMessage, ServerFields, build, build_reply};
+use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
+use crate::service::engines::reply_message::{ReplyMessage, ServerFields};
 use crate::service::engines::reply_sender;
 use crate::service::handler::{Reply, Response};
 use crate::service::rules::early_reply::whole_seconds;
@@ -80,7 +80,7 @@ fn respond(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>,
         ..server_fields(core, &admitted.request)
     };
     let max = core.env.config.max_reply;
-    let built = build_reply(head, &reply, fields, max).or_else(|errno| {
+    let reject = |errno| {
         core.env.log(
             LogClass::ReplyRejected,
             format_args!(
@@ -89,17 +89,29 @@ fn respond(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>,
                 head.body.opcode.0,
             ),
         );
-        build_reply(head, &Reply { transno: reply.transno, ..Reply::error(errno) }, fields, max)
-    });
-    let Ok(region) = built else {
-        end_without_reply(core, admitted);
-        return on_reply_lost(core, on_done);
+        Reply { transno: reply.transno, ..Reply::error(errno) }
     };
-    let difficult = on_done.map(|on_done| add_difficult_reply(core, export, reply.transno, on_done));
-    let is_difficult = difficult.is_some();
-    end_with_reply(core, admitted, Arc::new(region), difficult);
-    if is_difficult && core.timer.is_closed() {
-        do_work(core);
+    let rejected;
+    let message = match ReplyMessage::reply(head, &reply, fields, max) {
+        Ok(message) => Ok(message),
+        Err(errno) => {
+            rejected = reject(errno);
+            ReplyMessage::reply(head, &rejected, fields, max)
+        }
+    };
+    match (message, on_done) {
+        (Ok(message), None) => end_with_reply(core, admitted, &message),
+        (Ok(message), Some(on_done)) => {
+            let difficult = add_difficult_reply(core, export, reply.transno, on_done);
+            end_with_difficult_reply(core, admitted, &message, difficult);
+            if core.timer.is_closed() {
+                do_work(core);
+            }
+        }
+        (Err(_), on_done) => {
+            end_without_reply(core, admitted);
+            on_reply_lost(core, on_done);
+        }
     }
 }
 
@@ -128,22 +140,48 @@ fn on_reply_lost(core: &ServiceCore, on_done: Option<OnDone>) {
     }
 }
 
-/// Ends a request with a reply, in this order: while the request is in progress its client may still change the reply's route;
-/// afterwards a duplicate gets the reply that is kept.
-fn end_with_reply(
+/// Ends a request with a reply.
+fn end_with_reply(core: &ServiceCore, admitted: &AdmittedRequest, reply: &ReplyMessage<'_>) {
+    let written = core.env.replies.buffer(reply.len(), None).and_then(|mut message| {
+        reply.write(message.bytes_mut())?;
+        Ok(message)
+    });
+    match written {
+        Ok(message) => {
+            let route = close_with_reply(core, admitted, message.bytes());
+            reply_sender::send(&core.env, message, &route, admitted.request.arrived.peer);
+        }
+        Err(errno) => {
+            log::debug!("service {}: no memory for a reply ({errno})", core.env.name());
+            end_without_reply(core, admitted);
+        }
+    }
+}
+
+/// Ends a request with a difficult reply, which LNet has a descriptor of until it ends.
+fn end_with_difficult_reply(
     core: &ServiceCore,
     admitted: &AdmittedRequest,
-    region: Arc<Region>,
-    difficult: Option<Arc<DifficultReply>>,
+    reply: &ReplyMessage<'_>,
+    difficult: Arc<DifficultReply>,
 ) {
+    let mut region = Region::zeroed(reply.len());
+    // The memory is as long as the reply says.
+    let _ = reply.write(region.bytes_mut());
+    let route = close_with_reply(core, admitted, region.bytes_mut());
+    reply_sender::send_difficult(&core.env, Arc::new(region), &route, admitted.request.arrived.peer, difficult);
+}
+
+/// Ends a request whose reply is to be sent, in this order: while the request is in progress its client may still change the reply's
+/// route; afterwards a duplicate gets the reply that is kept. Returns the route of the reply.
+fn close_with_reply(core: &ServiceCore, admitted: &AdmittedRequest, reply: &[u8]) -> ReplyRoute {
     let request = &admitted.request;
     if let Some(export) = &admitted.export {
-        export.end(request.key(), Some(Arc::clone(&region)));
+        export.end(request.key(), Some(reply));
     }
     let route = request.close();
     core.timer.cancel(request.id);
-    let message = ReplyMessage::reply(region, &route);
-    reply_sender::send(&core.env, core.retries(), message, &route, request.arrived.peer, difficult);
+    route
 }
 
 fn server_fields(core: &ServiceCore, request: &IncomingRequest) -> ServerFields {
@@ -169,22 +207,24 @@ fn connect(core: &ServiceCore, admitted: &AdmittedRequest) {
     let common =
         Body { service_time: fields.service_time, timeout: fields.estimate, ..Body::reply_to(&head.body) };
     let max = core.env.config.max_reply;
-    let built = match outcome {
+    let data_buffer;
+    let reply = match outcome {
         Ok(Connected { export, data, ops }) => {
             let last_committed = export.target().last_committed();
             let body = Body { handle: export.cookie(), op_flags: ops, last_committed, ..common };
             log::debug!("service {name}: client {} connected from {peer}", export.client());
-            build(head, &body, &[data.encode().to_vec()], max)
+            data_buffer = [data.encode().to_vec()];
+            ReplyMessage::new(head, body, &data_buffer, max)
         }
         Err(NotConnected::Refused(errno)) => {
             core.env.counters.refused.add_one();
             let body = Body { kind: MessageKind::Error, status: errno.to_c(), ..common };
-            build(head, &body, &[], max)
+            ReplyMessage::new(head, body, &[], max)
         }
         Err(NotConnected::Stale) => return drop_request(core, admitted, Dropped::StaleConnect),
     };
-    match built {
-        Ok(region) => end_with_reply(core, admitted, Arc::new(region), None),
+    match reply {
+        Ok(reply) => end_with_reply(core, admitted, &reply),
         Err(_) => end_without_reply(core, admitted),
     }
 }

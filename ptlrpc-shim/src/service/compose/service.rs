@@ -1,6 +1,6 @@
 //! A service: its start and its end.
 
-use super::core::ServiceCore;
+use super::core::{ServiceCore, Timer};
 use super::thread_group::ThreadGroup;
 use super::timer_thread::do_work;
 use super::{serve, timer_thread, worker};
@@ -10,6 +10,7 @@ use crate::lnet::Node;
 use crate::service::config::ServiceConfig;
 use crate::service::counters::{Counters, Counts, Dropped};
 use crate::service::engines::environment::Environment;
+use crate::service::engines::reply_sender::{ReplyEvents, ReplySender};
 use crate::service::handler::Handler;
 use crate::service::targets::Targets;
 use lnet_api::sync::lock;
@@ -59,15 +60,18 @@ impl Service {
         config.check()?;
         let count = config.threads.max(2);
         let log = RateLimitedLog::new();
+        let (timer, counters) = (Arc::<Timer>::default(), Arc::<Counters>::default());
+        let events = ReplyEvents { retries: Arc::clone(&timer) as _, counters: Arc::clone(&counters) };
         let env = Environment {
             node: Arc::clone(node),
             clock,
             config,
-            counters: Arc::<Counters>::default(),
+            counters,
+            replies: ReplySender::new(node, events),
             descriptors: Arc::default(),
             log,
         };
-        let core = Arc::new(ServiceCore::new(env, targets, handler, count));
+        let core = Arc::new(ServiceCore::new(env, timer, targets, handler, count));
         let mut threads = Threads { workers: ThreadGroup::new(), timer: ThreadGroup::new() };
         let started = threads.start(&core, count);
         // From here on the drop of the service undoes these steps.
@@ -149,6 +153,7 @@ impl Running {
         let mut have_ended = workers.wait(clock, abort_at);
         if !have_ended {
             env.descriptors.unlink_all(&env.node);
+            env.replies.abort_all();
             have_ended = workers.wait(clock, until);
         }
         // The order matters: a thread that adds a difficult reply later sees that the timer is closed.
@@ -156,10 +161,17 @@ impl Running {
         core.targets.on_service_ending(&core.ended_replies());
         have_ended &= timer.wait(clock, until);
         do_work(core);
-        if !env.descriptors.wait_until_empty(clock, abort_at.max(env.now() + MIN_DRAIN_TIMEOUT)) {
+        let drained_by = abort_at.max(env.now() + MIN_DRAIN_TIMEOUT);
+        if env.replies.wait_until_idle(clock, drained_by) {
+            do_work(core);
+            env.replies.wait_until_idle(clock, drained_by);
+        }
+        if !env.descriptors.wait_until_empty(clock, drained_by) {
             env.descriptors.unlink_all(&env.node);
         }
+        env.replies.close();
         have_ended &= env.descriptors.wait_until_empty(clock, until)
+            & env.replies.wait_until_idle(clock, until)
             & core.buffers.descriptors().wait_until_empty(clock, until);
         do_work(core);
         if have_ended {
@@ -173,7 +185,7 @@ impl Running {
             env.name(),
             env.config.stop_timeout.as_secs(),
             core.buffers.descriptors().len(),
-            env.descriptors.len(),
+            env.descriptors.len() + env.replies.in_progress(),
         );
         Err(Errno::TimedOut)
     }

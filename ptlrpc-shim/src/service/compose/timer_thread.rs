@@ -4,7 +4,7 @@
 use super::core::{DeferredWork, ServiceCore};
 use crate::clock::Time;
 use crate::service::engines::incoming_request::{EarlyReplyAction, IncomingRequest};
-use crate::service::engines::reply_message::ReplyMessage;
+use crate::service::engines::reply_message::early_reply;
 use crate::service::engines::reply_sender;
 use lnet_log::LogClass;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(super) fn do_work(core: &ServiceCore) {
                     core.catch_panic(|| on_done(done));
                 }
             }
-            DeferredWork::ResendReply(retry) => reply_sender::resend(&core.env, core.retries(), retry),
+            DeferredWork::ResendReply(retry) => reply_sender::resend(&core.env, &retry),
         }
     }
 }
@@ -71,8 +71,8 @@ fn send_early_reply(core: &ServiceCore, request: &Arc<IncomingRequest>, now: Tim
         EarlyReplyAction::Nothing => {}
         EarlyReplyAction::Wait(due) => request.if_open(|| schedule(due)),
         EarlyReplyAction::Send(route, timeout) => {
-            if let Some(message) = ReplyMessage::early(&request.head, &route, timeout) {
-                reply_sender::send_early(&core.env, core.retries(), message, &route);
+            if let Some(bytes) = early_reply(&request.head, timeout) {
+                reply_sender::send_early(&core.env, &bytes, &route);
             }
             request.on_early_reply_sent(adaptive, schedule);
         }

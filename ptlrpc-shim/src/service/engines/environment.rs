@@ -1,6 +1,7 @@
 //! The environment that all parts of a service use: LNet, the clock, the configuration, the counters.
 
 use super::descriptors::DescriptorSet;
+use super::reply_sender::ReplySender;
 use crate::clock::{Clock, Time};
 use crate::lnet::Node;
 use crate::service::config::ServiceConfig;
@@ -15,7 +16,8 @@ pub(crate) struct Environment {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) config: ServiceConfig,
     pub(crate) counters: Arc<Counters>,
-    /// The descriptors of replies and bulk data.
+    pub(crate) replies: ReplySender,
+    /// The descriptors of difficult replies and bulk data.
     pub(crate) descriptors: Arc<DescriptorSet>,
     pub(crate) log: RateLimitedLog,
 }

@@ -2,7 +2,7 @@
 
 use super::target::Target;
 use crate::clock::Time;
-use crate::lnet::{ProcessId, Region};
+use crate::lnet::ProcessId;
 use crate::message::body::ExportCookie;
 use crate::message::{ConnectData, Name};
 use crate::service::engines::incoming_request::IncomingRequest;
@@ -25,7 +25,7 @@ struct ExportState {
     agreed: ConnectData,
     last_heard: Time,
     is_connected: bool,
-    requests: Duplicates<Weak<IncomingRequest>, Arc<Region>>,
+    requests: Duplicates<Weak<IncomingRequest>, Arc<[u8]>>,
 }
 
 impl Export {
@@ -93,13 +93,15 @@ impl Export {
         &self,
         key: RequestKey,
         request: &Arc<IncomingRequest>,
-    ) -> DuplicateCheck<Weak<IncomingRequest>, Arc<Region>> {
+    ) -> DuplicateCheck<Weak<IncomingRequest>, Arc<[u8]>> {
         lock(&self.state).requests.begin(key, Arc::downgrade(request))
     }
 
     /// Records the end of a request, with its reply if there was one.
-    pub(crate) fn end(&self, key: RequestKey, reply: Option<Arc<Region>>) {
-        lock(&self.state).requests.end(key, reply);
+    pub(crate) fn end(&self, key: RequestKey, reply: Option<&[u8]>) {
+        // Only replies to requests with a slot are kept.
+        let kept = reply.filter(|_| key.tag != 0).map(Arc::from);
+        lock(&self.state).requests.end(key, kept);
     }
 
     /// Records the time of a request's arrival, by which unresponsive clients are evicted.
