@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// The number of parts of the history, for each of which the maximum is kept.
-const PARTS: u32 = 4;
+const PARTS: u64 = 4;
 
 /// The maximum of the durations that were measured in the last `history`.
 #[derive(Debug)]
 pub(crate) struct RecentMax {
     history: Duration,
+    /// The length of a part of the history.
+    part: Duration,
     /// The begin of each part of the history, and its maximum; the latest last.
     parts: VecDeque<(Time, Duration)>,
 }
@@ -18,13 +20,17 @@ pub(crate) struct RecentMax {
 impl RecentMax {
     /// A maximum without measurements.
     pub(crate) const fn new(history: Duration) -> Self {
-        Self { history, parts: VecDeque::new() }
+        Self {
+            history,
+            part: Duration::from_nanos(history.as_nanos() as u64 / PARTS),
+            parts: VecDeque::new(),
+        }
     }
 
     /// Adds a measurement.
     pub(crate) fn add(&mut self, duration: Duration, now: Time) {
         match self.parts.back_mut() {
-            Some((began, max)) if now.since(*began) < self.history / PARTS => {
+            Some((began, max)) if now.since(*began) < self.part => {
                 *max = duration.max(*max);
             }
             _ => self.parts.push_back((now, duration)),
@@ -37,6 +43,9 @@ impl RecentMax {
     /// The maximum; `None` if nothing has been measured. The last measurement counts until there is another.
     pub(crate) fn get(&self, now: Time) -> Option<Duration> {
         let last = self.parts.back()?;
+        if self.parts.len() == 1 {
+            return Some(last.1);
+        }
         let recent = self.parts.iter().filter(|(began, _)| now.since(*began) <= self.history);
         Some(recent.map(|(_, max)| *max).max().unwrap_or(last.1))
     }

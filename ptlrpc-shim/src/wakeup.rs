@@ -3,7 +3,7 @@
 use crate::clock::{Clock, Time};
 use crate::lnet::Node;
 use lnet_api::sync::{Condition, lock};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The requests of one thread that have something to process.
 #[derive(Debug, Default)]
@@ -27,6 +27,20 @@ impl ReadyQueue {
     /// Waits until a request is ready, or until `until`; returns the ready ones, with repetitions. `node` is given the chance
     /// to make progress on this thread first.
     pub(crate) fn wait(&self, clock: &dyn Clock, until: Option<Time>, node: Option<&Node>) -> Vec<usize> {
+        std::mem::take(&mut self.wait_ready(clock, until, node))
+    }
+
+    /// Waits like [`ReadyQueue::wait`], for a thread with one request.
+    pub(crate) fn wait_any(&self, clock: &dyn Clock, until: Option<Time>, node: Option<&Node>) {
+        self.wait_ready(clock, until, node).clear();
+    }
+
+    fn wait_ready(
+        &self,
+        clock: &dyn Clock,
+        until: Option<Time>,
+        node: Option<&Node>,
+    ) -> MutexGuard<'_, Vec<usize>> {
         if let Some(node) = node {
             node.progress(|| !lock(&self.ready).is_empty());
         }
@@ -34,7 +48,7 @@ impl ReadyQueue {
         while ready.is_empty() && until.is_none_or(|until| clock.now() < until) {
             ready = self.changed.wait_until(clock, ready, until);
         }
-        std::mem::take(&mut ready)
+        ready
     }
 }
 

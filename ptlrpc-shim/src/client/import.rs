@@ -8,8 +8,14 @@ use crate::lnet::Node;
 use crate::message::{ConnectData, ExportCookie};
 use crate::request::{Purpose, Reply, Request, RequestSender, Rpc};
 use crate::wakeup::ReadyQueue;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
+
+thread_local! {
+    /// The queue of the calls of this thread. A late event of an earlier call wakes the next one in vain.
+    static CALLS: Cell<Option<Arc<ReadyQueue>>> = const { Cell::new(None) };
+}
 
 /// A target, used from any thread.
 pub struct Import {
@@ -70,18 +76,21 @@ impl Import {
 
     /// Sends a request, and waits for its end.
     pub fn call(&self, request: Request) -> Result<Reply, Errno> {
-        let ready = Arc::<ReadyQueue>::default();
+        let ready = CALLS.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let waker = ready.waker(0);
         let now = self.clock.now();
         let mut rpc = self.rpc(request, now);
         let mut next_poll = rpc.poll(&waker, now);
-        loop {
+        let result = loop {
             if let Some(result) = rpc.take_result() {
-                return result;
+                break result;
             }
-            ready.wait(&*self.clock, next_poll, Some(self.node()));
+            ready.wait_any(&*self.clock, next_poll, Some(self.node()));
             next_poll = rpc.poll(&waker, self.clock.now());
-        }
+        };
+        // At the end of a thread there is no next call.
+        let _ = CALLS.try_with(|calls| calls.set(Some(ready)));
+        result
     }
 
     /// Pings the server.

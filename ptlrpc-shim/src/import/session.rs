@@ -11,6 +11,7 @@ use super::slots::{Slots, Tag};
 use super::unreplied::Unreplied;
 use crate::Errno;
 use crate::clock::{Clock, Time};
+use crate::lnet::ProcessId;
 use crate::message::body::ExportCookie;
 use crate::message::{Body, ConnectData, ConnectFlags, Xid, XidSource};
 use crate::recent_max::RecentMax;
@@ -55,6 +56,20 @@ struct SessionState {
 pub(crate) enum SessionAction {
     Connect(ConnectAttempt),
     Ping,
+}
+
+/// The state of an import that a transmission depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TransmissionFacts {
+    /// The server.
+    pub(crate) peer: ProcessId,
+    /// All requests up to this one have a reply.
+    pub(crate) last_xid: Xid,
+    pub(crate) agreed_flags: ConnectFlags,
+    /// The timeout of a request, by the estimate of the service's time.
+    pub(crate) timeout: Duration,
+    /// The estimate of the network latency.
+    pub(crate) net_latency: Duration,
 }
 
 /// The limits of the network latency that failed connect attempts lead to.
@@ -229,16 +244,26 @@ impl Session {
         self.lock().unreplied.remove(xid);
     }
 
-    pub(crate) fn last_replied(&self, own: Xid) -> Xid {
-        self.lock().unreplied.last_replied(own)
+    /// The state that a transmission of the request `xid` to this server depends on.
+    pub(crate) fn transmission_facts(
+        &self,
+        xid: Xid,
+        server: usize,
+        now: Time,
+    ) -> Result<TransmissionFacts, Errno> {
+        let state = self.lock();
+        let connection = state.connections.get(server).and_then(Option::as_ref).ok_or(Errno::NotConnected)?;
+        Ok(TransmissionFacts {
+            peer: connection.peer,
+            last_xid: state.unreplied.last_replied(xid),
+            agreed_flags: state.agreed.flags,
+            timeout: self.timeouts.of_request(state.service_time.get(now)),
+            net_latency: state.net_latency.get(now).unwrap_or_default(),
+        })
     }
 
     pub(crate) fn agreed_flags(&self) -> ConnectFlags {
         self.lock().agreed.flags
-    }
-
-    pub(crate) fn connection(&self, server: usize) -> Result<Arc<Connection>, Errno> {
-        self.lock().connections.get(server).cloned().flatten().ok_or(Errno::NotConnected)
     }
 
     pub(crate) const fn is_adaptive(&self) -> bool {

@@ -2,29 +2,39 @@
 
 use crate::message::Xid;
 use crate::wakeup::Waker;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
-/// The XIDs of requests without a reply, each with the waker of the request's thread.
+/// The XIDs of requests without a reply in ascending order, each with the waker of the request's thread. XIDs mostly begin in that order,
+/// and end in about the same.
 #[derive(Debug, Default)]
-pub(crate) struct Unreplied(BTreeMap<u64, Waker>);
+pub(crate) struct Unreplied(VecDeque<(u64, Waker)>);
 
 impl Unreplied {
     pub(crate) fn insert(&mut self, xid: Xid, waker: Waker) {
-        self.0.insert(xid.0, waker);
+        match self.find(xid) {
+            Ok(at) => self.0[at].1 = waker,
+            Err(at) => self.0.insert(at, (xid.0, waker)),
+        }
     }
 
     pub(crate) fn remove(&mut self, xid: Xid) {
-        self.0.remove(&xid.0);
+        if let Ok(at) = self.find(xid) {
+            self.0.remove(at);
+        }
+    }
+
+    fn find(&self, xid: Xid) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&xid.0, |(xid, _)| *xid)
     }
 
     /// Wakes the threads of all unreplied requests.
     pub(crate) fn wake_all(&self) {
-        self.0.values().for_each(Waker::wake);
+        self.0.iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// The XID up to which all requests have a reply, as the request with the XID `own` reports it (`pb_last_xid`).
     pub(crate) fn last_replied(&self, own: Xid) -> Xid {
-        Xid(self.0.keys().next().map_or(own.0, |first| own.0.min(*first)).saturating_sub(1))
+        Xid(self.0.front().map_or(own.0, |(first, _)| own.0.min(*first)).saturating_sub(1))
     }
 }
 

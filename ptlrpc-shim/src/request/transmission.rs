@@ -6,8 +6,8 @@ use super::request_message::RequestMessage;
 use super::spec::{BULK_MD_LEN, Direction};
 use crate::Errno;
 use crate::lnet::{
-    Destination, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, MessageId, Node, ProcessId, Region,
-    RegionSlice, SendEvents, SendPool, Sent,
+    Destination, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, MessageId, Node, ProcessId,
+    Region, RegionSlice, SendEvents, SendPool, Sent,
 };
 use crate::message::checksum::early_reply_is_intact;
 use crate::message::header::BODY_ONLY_LEN;
@@ -66,7 +66,6 @@ pub(super) struct TransmissionStatus {
 /// A transmission, in progress or not.
 pub(super) struct Transmission {
     shared: Arc<Shared>,
-    replies: Arc<Region>,
     reply_md: Md,
     request: MessageId,
     bulk_mds: Vec<Md>,
@@ -75,19 +74,36 @@ pub(super) struct Transmission {
 /// Sends the requests of a client.
 pub(crate) type RequestSender = SendPool<RequestEvents>;
 
-/// The data of a transmission that its events need.
+/// The part of a transmission that its events need.
 pub(crate) struct Shared {
     status: Mutex<TransmissionStatus>,
     waker: Waker,
+    /// The reply buffer.
+    replies: Arc<Region>,
+    early_replies: bool,
 }
 
 impl Transmission {
     /// Attaches the memory for bulk data and for the reply, then sends the request (PR-30). `waker` is woken by each event. After
     /// an error nothing was sent, and the memory is detached.
-    pub(super) fn start(sender: &RequestSender, spec: TransmissionSpec<'_>, waker: Waker) -> Result<Self, Errno> {
+    pub(super) fn start(
+        sender: &RequestSender,
+        spec: &TransmissionSpec<'_>,
+        waker: Waker,
+    ) -> Result<Self, Errno> {
         let node = sender.node();
-        let status = TransmissionStatus { request_is_live: true, ..TransmissionStatus::default() };
-        let shared = Arc::new(Shared { status: Mutex::new(status), waker });
+        let status = TransmissionStatus {
+            request_is_live: true,
+            reply_md_is_live: true,
+            ..TransmissionStatus::default()
+        };
+        let early_len = if spec.early_replies { BODY_ONLY_LEN } else { 0 };
+        let shared = Arc::new(Shared {
+            status: Mutex::new(status),
+            waker,
+            replies: Arc::new(Region::zeroed(early_len + spec.reply_len)),
+            early_replies: spec.early_replies,
+        });
         let bulk_mds = match &spec.bulk {
             Some(bulk) => shared.attach_bulk(node, bulk, spec.peer)?,
             None => Vec::new(),
@@ -96,12 +112,9 @@ impl Transmission {
             mds.iter().for_each(|md| node.unlink(*md));
             errno
         };
-        let early_len = if spec.early_replies { BODY_ONLY_LEN } else { 0 };
-        let replies = Arc::new(Region::zeroed(early_len + spec.reply_len));
-        let reply_md =
-            shared.attach_reply(node, &spec, &replies).map_err(|errno| unlink(&bulk_mds, errno))?;
-        match shared.send_request(sender, &spec, bulk_mds.first().copied()) {
-            Ok(request) => Ok(Self { shared, replies, reply_md, request, bulk_mds }),
+        let reply_md = shared.attach_reply(node, spec).map_err(|errno| unlink(&bulk_mds, errno))?;
+        match shared.send_request(sender, spec, bulk_mds.first().copied()) {
+            Ok(request) => Ok(Self { shared, reply_md, request, bulk_mds }),
             Err(errno) => {
                 node.unlink(reply_md);
                 Err(unlink(&bulk_mds, errno))
@@ -137,7 +150,7 @@ impl Transmission {
         let status = lock(&self.shared.status);
         let range = status.reply.clone().filter(|_| !status.reply_md_is_live)?;
         // SAFETY: the descriptor has had its last event, and no other is over this memory.
-        Some(unsafe { RegionSlice::new(Arc::clone(&self.replies), range) })
+        Some(unsafe { RegionSlice::new(Arc::clone(&self.shared.replies), range) })
     }
 }
 
@@ -171,12 +184,7 @@ impl Shared {
         Ok(mds)
     }
 
-    fn attach_reply(
-        self: &Arc<Self>,
-        node: &Node,
-        spec: &TransmissionSpec<'_>,
-        replies: &Arc<Region>,
-    ) -> Result<Md, Errno> {
+    fn attach_reply(self: &Arc<Self>, node: &Node, spec: &TransmissionSpec<'_>) -> Result<Md, Errno> {
         // An early reply leaves space for a reply of the expected length; the reply does not, wherever it ends. So LNet unlinks the
         // descriptor with it.
         let md_spec = MdSpec {
@@ -185,13 +193,10 @@ impl Shared {
             manage_remote: true,
             truncate: true,
             max_size: u32::try_from(spec.reply_len).ok(),
-            ..MdSpec::active(Arc::clone(replies), 1)
+            ..MdSpec::active(Arc::clone(&self.replies), 1)
         };
-        lock(&self.status).reply_md_is_live = true;
-        let (shared, region) = (Arc::clone(self), Arc::clone(replies));
-        let handler = Arc::new(ReplyEvents { shared, region, early_replies: spec.early_replies });
         let criteria = MatchCriteria { from: Some(spec.peer), bits: spec.reply_bits, ignore: 0 };
-        node.attach(spec.reply_portal, criteria, md_spec, handler)
+        node.attach(spec.reply_portal, criteria, md_spec, Arc::clone(self) as Arc<dyn EventHandler>)
     }
 
     fn send_request(
@@ -234,17 +239,11 @@ impl SendEvents for RequestEvents {
 }
 
 /// Events of the reply buffer (PR-51).
-struct ReplyEvents {
-    shared: Arc<Shared>,
-    region: Arc<Region>,
-    early_replies: bool,
-}
-
-impl EventHandler for ReplyEvents {
+impl EventHandler for Shared {
     fn on_event(&self, event: &Event) {
         let early = (self.early_replies && event.kind == EventKind::Put && event.offset == 0)
             .then(|| self.read_early_reply(event.mlength as usize));
-        self.shared.update(|status| {
+        self.update(|status| {
             if event.unlinked {
                 status.reply_md_is_live = false;
             }
@@ -269,10 +268,10 @@ impl EventHandler for ReplyEvents {
     }
 }
 
-impl ReplyEvents {
+impl Shared {
     /// Reads the timeout of an early reply. Another one may be arriving in the same bytes: then the checksum is wrong.
     fn read_early_reply(&self, len: usize) -> Option<u32> {
-        let bytes = self.region.copy_while_written(0..len.min(BODY_ONLY_LEN));
+        let bytes = self.replies.copy_while_written(0..len.min(BODY_ONLY_LEN));
         let message = Message::parse(&bytes).ok()?;
         early_reply_is_intact(&message).then(|| message.body().ok()).flatten().map(|body| body.timeout)
     }

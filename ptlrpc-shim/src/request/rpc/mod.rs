@@ -48,19 +48,24 @@ pub(crate) struct Rpc {
     /// Bytes of bulk data that an earlier transmission without a reply has transferred.
     transferred: u64,
     early_replies: u32,
+    /// The reply, in phase BULK.
+    reply: Option<Reply>,
+    /// The result, in phase COMPLETE, until it is taken.
+    result: Option<Result<Reply, Errno>>,
 }
 
+/// The phase, which each step moves: so it is small.
 enum RpcPhase {
     /// `RQ_PHASE_NEW`: waits for a connection or a slot, or until then.
     New(Option<Time>),
     /// `RQ_PHASE_RPC`: sent, and waits for the reply.
-    Rpc(Sent),
+    Rpc(Box<Sent>),
     /// `RQ_PHASE_UNREG_RPC`: waits for the last events of its descriptors.
-    UnregRpc(Sent, UnregisterReason),
+    UnregRpc(Box<Sent>, UnregisterReason),
     /// `RQ_PHASE_BULK`: has the reply, and waits for bulk data.
-    Bulk(Sent, Reply),
-    /// `RQ_PHASE_COMPLETE`: the result, until it is taken.
-    Complete(Option<Result<Reply, Errno>>),
+    Bulk(Box<Sent>),
+    /// `RQ_PHASE_COMPLETE`: there is a result.
+    Complete,
 }
 
 /// A transmission, with its connection and its time.
@@ -93,8 +98,7 @@ impl Rpc {
         let lengths = BufferLengths::behind_body(request.reply_lengths.iter().copied());
         let reply_len = lengths.and_then(|lengths| lengths.size());
         let is_valid = reply_len.is_some() && request.bulk_md_count().is_ok();
-        let phase =
-            if is_valid { RpcPhase::New(None) } else { RpcPhase::Complete(Some(Err(Errno::Invalid))) };
+        let phase = if is_valid { RpcPhase::New(None) } else { RpcPhase::Complete };
         Self {
             sender: Arc::clone(sender),
             session: Arc::clone(session),
@@ -111,19 +115,18 @@ impl Rpc {
             reply_len: reply_len.unwrap_or(0) as u32,
             transferred: 0,
             early_replies: 0,
+            reply: None,
+            result: (!is_valid).then_some(Err(Errno::Invalid)),
         }
     }
 
     pub(crate) const fn is_complete(&self) -> bool {
-        matches!(self.phase, RpcPhase::Complete(_))
+        matches!(self.phase, RpcPhase::Complete)
     }
 
     /// The result, once.
-    pub(crate) fn take_result(&mut self) -> Option<Result<Reply, Errno>> {
-        match &mut self.phase {
-            RpcPhase::Complete(result) => result.take(),
-            _ => None,
-        }
+    pub(crate) const fn take_result(&mut self) -> Option<Result<Reply, Errno>> {
+        self.result.take()
     }
 
     pub(crate) const fn early_replies(&self) -> u32 {
@@ -132,26 +135,24 @@ impl Rpc {
 
     /// Aborts the request for its caller: it completes with [`Errno::Interrupted`] when its memory is no longer used.
     pub(crate) fn abort(&mut self) {
-        let phase = std::mem::replace(&mut self.phase, RpcPhase::Complete(None));
-        self.phase = match phase {
-            RpcPhase::New(_) => RpcPhase::Complete(Some(Err(Errno::Interrupted))),
-            RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) => {
+        self.phase = match std::mem::replace(&mut self.phase, RpcPhase::Complete) {
+            RpcPhase::New(_) => self.complete(Err(Errno::Interrupted)).0,
+            RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent) => {
                 self.unregister(sent, UnregisterReason::Fail(Errno::Interrupted))
             }
-            RpcPhase::Complete(result) => RpcPhase::Complete(result),
+            RpcPhase::Complete => RpcPhase::Complete,
         };
     }
 
     /// Takes as many steps as are possible now; returns when to call it again if the request is not woken before.
     pub(crate) fn poll(&mut self, waker: &Waker, now: Time) -> Option<Time> {
         loop {
-            let phase = std::mem::replace(&mut self.phase, RpcPhase::Complete(None));
-            let (phase, next) = match phase {
+            let (phase, next) = match std::mem::replace(&mut self.phase, RpcPhase::Complete) {
                 RpcPhase::New(until) => self.in_new(until, waker, now),
                 RpcPhase::Rpc(sent) => self.in_rpc(sent, now),
                 RpcPhase::UnregRpc(sent, reason) => self.in_unreg_rpc(sent, reason, now),
-                RpcPhase::Bulk(sent, reply) => self.in_bulk(sent, reply, now),
-                RpcPhase::Complete(result) => (RpcPhase::Complete(result), Next::Wait(None)),
+                RpcPhase::Bulk(sent) => self.in_bulk(sent, now),
+                RpcPhase::Complete => (RpcPhase::Complete, Next::Wait(None)),
             };
             self.phase = phase;
             if let Next::Wait(until) = next {
@@ -163,8 +164,9 @@ impl Rpc {
         }
     }
 
-    const fn complete(result: Result<Reply, Errno>) -> (RpcPhase, Next) {
-        (RpcPhase::Complete(Some(result)), Next::Wait(None))
+    fn complete(&mut self, result: Result<Reply, Errno>) -> (RpcPhase, Next) {
+        self.result = Some(result);
+        (RpcPhase::Complete, Next::Wait(None))
     }
 
     fn limit(&self) -> Option<Time> {
@@ -178,7 +180,7 @@ impl Rpc {
     fn in_new(&mut self, until: Option<Time>, waker: &Waker, now: Time) -> (RpcPhase, Next) {
         let limit = self.limit();
         if limit.is_some_and(|limit| limit <= now) {
-            return Self::complete(Err(self.timeout_errno()));
+            return self.complete(Err(self.timeout_errno()));
         }
         if let Some(until) = until.filter(|until| *until > now) {
             let at = limit.map_or(until, |limit| limit.min(until));
@@ -188,14 +190,14 @@ impl Rpc {
             Purpose::Connect { connection, .. } => connection,
             Purpose::Use => match self.session.send_permission(waker) {
                 SendPermission::Send(connection) => connection,
-                SendPermission::Closed => return Self::complete(Err(Errno::Shutdown)),
-                SendPermission::Wait if self.request.no_delay => return Self::complete(Err(Errno::Again)),
+                SendPermission::Closed => return self.complete(Err(Errno::Shutdown)),
+                SendPermission::Wait if self.request.no_delay => return self.complete(Err(Errno::Again)),
                 SendPermission::Wait => return (RpcPhase::New(None), Next::Wait(limit)),
             },
         };
         if self.request.at_most_once {
             if self.sent_to.is_some_and(|incarnation| incarnation != connection.incarnation) {
-                return Self::complete(Err(Errno::Stale));
+                return self.complete(Err(Errno::Stale));
             }
             if self.tag.is_none() {
                 self.tag = self.session.acquire_slot(waker);
@@ -206,7 +208,7 @@ impl Rpc {
         }
         match self.send(connection, waker, now) {
             Ok(sent) => (RpcPhase::Rpc(sent), Next::Step),
-            Err(Errno::Stale) => Self::complete(Err(Errno::Stale)),
+            Err(Errno::Stale) => self.complete(Err(Errno::Stale)),
             Err(errno) => {
                 self.log_debug("cannot be sent", errno);
                 self.on_no_reply(connection.conn_cnt, now)
@@ -214,18 +216,21 @@ impl Rpc {
         }
     }
 
-    fn in_rpc(&mut self, mut sent: Sent, now: Time) -> (RpcPhase, Next) {
+    fn in_rpc(&mut self, mut sent: Box<Sent>, now: Time) -> (RpcPhase, Next) {
         let status = sent.transmission.status();
         if let Some(timeout) = status.early_timeout {
             self.early_replies = self.early_replies.max(status.early_replies);
             let promised = sent.at + Duration::from_secs(timeout.into()) + self.session.net_latency(now);
             sent.deadline = sent.deadline.max(promised);
         }
+        let replied = status.reply.is_some() || status.truncated_from.is_some();
         let facts = RpcFacts {
-            replied: status.reply.is_some() || status.truncated_from.is_some(),
+            replied,
             failed: status.failed.is_some(),
             // The connection is lost: requests need not find that out by their own timeouts.
-            superseded: self.purpose == Purpose::Use && self.session.is_superseded(sent.connection.conn_cnt),
+            superseded: !replied
+                && self.purpose == Purpose::Use
+                && self.session.is_superseded(sent.connection.conn_cnt),
             limit: self.limit(),
             deadline: sent.deadline,
             timeout_errno: self.timeout_errno(),
@@ -242,7 +247,7 @@ impl Rpc {
     }
 
     /// Unlinks the descriptors. Those of bulk data stay if there is a reply.
-    fn unregister(&self, sent: Sent, reason: UnregisterReason) -> RpcPhase {
+    fn unregister(&self, sent: Box<Sent>, reason: UnregisterReason) -> RpcPhase {
         sent.transmission.unlink_reply(&self.sender);
         if reason != UnregisterReason::Replied {
             sent.transmission.unlink_bulk(self.sender.node());
@@ -250,7 +255,7 @@ impl Rpc {
         RpcPhase::UnregRpc(sent, reason)
     }
 
-    fn in_unreg_rpc(&mut self, sent: Sent, reason: UnregisterReason, now: Time) -> (RpcPhase, Next) {
+    fn in_unreg_rpc(&mut self, sent: Box<Sent>, reason: UnregisterReason, now: Time) -> (RpcPhase, Next) {
         let status = sent.transmission.status();
         if status.reply_md_is_live || reason != UnregisterReason::Replied && status.live_bulk_mds > 0 {
             return (RpcPhase::UnregRpc(sent, reason), Next::Wait(None));
@@ -262,11 +267,11 @@ impl Rpc {
             UnregisterReason::Replied => self.on_replied(sent, &status, now),
             UnregisterReason::NoReply => self.on_no_reply(sent.connection.conn_cnt, now),
             UnregisterReason::Resend => (RpcPhase::New(None), Next::Step),
-            UnregisterReason::Fail(errno) => Self::complete(Err(errno)),
+            UnregisterReason::Fail(errno) => self.complete(Err(errno)),
         }
     }
 
-    fn on_replied(&mut self, sent: Sent, status: &TransmissionStatus, now: Time) -> (RpcPhase, Next) {
+    fn on_replied(&mut self, sent: Box<Sent>, status: &TransmissionStatus, now: Time) -> (RpcPhase, Next) {
         let unregister = |rpc: &Self, sent, reason| (rpc.unregister(sent, reason), Next::Step);
         if status.reply.is_none()
             && let Some(len) = status.truncated_from
@@ -298,12 +303,22 @@ impl Rpc {
                 // that it has not used by now: there was an error, or less data, or this is an earlier reply. Transfers in
                 // progress continue.
                 sent.transmission.unlink_bulk(self.sender.node());
-                (RpcPhase::Bulk(sent, Reply::new(bytes, body)), Next::Step)
+                let reply = Reply::new(bytes, body);
+                if self.request.bulk.is_none() {
+                    return self.complete(Ok(reply));
+                }
+                self.reply = Some(reply);
+                (RpcPhase::Bulk(sent), Next::Step)
             }
         }
     }
 
-    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display, now: Time) -> (RpcPhase, Next) {
+    fn on_invalid_reply(
+        &self,
+        sent: Box<Sent>,
+        cause: impl std::fmt::Display,
+        now: Time,
+    ) -> (RpcPhase, Next) {
         self.session.log(
             now,
             LogClass::ReplyInvalid,
@@ -329,7 +344,7 @@ impl Rpc {
     }
 
     /// Waits for bulk data. The last data that a service gets may still be in flight, so this phase is short.
-    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Time) -> (RpcPhase, Next) {
+    fn in_bulk(&mut self, sent: Box<Sent>, now: Time) -> (RpcPhase, Next) {
         let status = sent.transmission.status();
         if status.live_bulk_mds > 0 {
             let is_late = now >= sent.deadline;
@@ -337,11 +352,12 @@ impl Rpc {
                 sent.transmission.unlink_bulk(self.sender.node());
             }
             let until = (!is_late).then_some(sent.deadline);
-            return (RpcPhase::Bulk(sent, reply), Next::Wait(until));
+            return (RpcPhase::Bulk(sent), Next::Wait(until));
         }
+        let Some(mut reply) = self.reply.take() else { return self.complete(Err(Errno::Io)) };
         reply.set_bulk_bytes(status.bulk_bytes);
         let Some(bulk) = self.request.bulk.as_ref().filter(|_| reply.status() >= 0) else {
-            return Self::complete(Ok(reply));
+            return self.complete(Ok(reply));
         };
         if let Some(errno) = status.bulk_failed {
             let name = self.session.name();
@@ -353,7 +369,7 @@ impl Rpc {
                     self.xid.0,
                 ),
             );
-            return Self::complete(Err(Errno::Io));
+            return self.complete(Err(Errno::Io));
         }
         // Less data than before: this may be the reply to an earlier transmission, which had the data. If the service has
         // executed the request twice, it may since have written other data over a part of that.
@@ -364,17 +380,17 @@ impl Rpc {
             }
             reply.set_bulk_bytes(self.transferred);
         }
-        Self::complete(Ok(reply))
+        self.complete(Ok(reply))
     }
 
     /// Reports the connection as lost, and makes the request wait for the next one (PR-60).
     fn on_no_reply(&mut self, conn_cnt: u32, now: Time) -> (RpcPhase, Next) {
         if self.purpose != Purpose::Use {
-            return Self::complete(Err(Errno::TimedOut));
+            return self.complete(Err(Errno::TimedOut));
         }
         self.session.on_no_reply(conn_cnt);
         if self.request.no_resend {
-            return Self::complete(Err(self.timeout_errno()));
+            return self.complete(Err(self.timeout_errno()));
         }
         let retry_at = self.sent_to.is_none().then(|| now + SEND_RETRY_INTERVAL);
         (RpcPhase::New(retry_at), Next::Step)
@@ -399,7 +415,7 @@ impl Rpc {
 
 impl Drop for Rpc {
     fn drop(&mut self) {
-        if let RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) = &self.phase {
+        if let RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent) = &self.phase {
             sent.transmission.unlink_reply(&self.sender);
             sent.transmission.unlink_bulk(self.sender.node());
         }

@@ -8,7 +8,6 @@ use crate::clock::Time;
 use crate::import::connect_state::ActiveConnection;
 use crate::message::{BulkBits, ConnectFlags, Xid};
 use crate::wakeup::Waker;
-use std::sync::Arc;
 
 impl Rpc {
     /// Sends the request over this connection.
@@ -17,20 +16,19 @@ impl Rpc {
         connection: ActiveConnection,
         waker: &Waker,
         now: Time,
-    ) -> Result<Sent, Errno> {
+    ) -> Result<Box<Sent>, Errno> {
         self.prepare_ids(waker)?;
-        let session = Arc::clone(&self.session);
+        let session = &self.session;
+        let facts = session.transmission_facts(self.xid, connection.server, now)?;
         let (timeout, initial, is_connect) = match self.purpose {
             Purpose::Connect { timeout, initial, .. } => (timeout, initial, true),
-            Purpose::Use => {
-                (self.request.timeout.unwrap_or_else(|| session.estimated_timeout(now)), false, false)
-            }
+            Purpose::Use => (self.request.timeout.unwrap_or(facts.timeout), false, false),
         };
         let config = session.config();
         let fields = MessageFields {
             connection: &connection,
             service: config.service_of(self.request.opcode),
-            last_xid: session.last_replied(self.xid),
+            last_xid: facts.last_xid,
             tag: self.tag.as_ref().map_or(0, |tag| tag.0),
             mbits: self.mbits(),
             is_resent: self.is_resent && self.sent_to.is_some(),
@@ -46,10 +44,10 @@ impl Rpc {
             portal: config.bulk_portal.0,
             bits,
         });
-        let reply_by_mbits = session.agreed_flags().contains(ConnectFlags::REP_MBITS) && !is_connect;
+        let reply_by_mbits = facts.agreed_flags.contains(ConnectFlags::REP_MBITS) && !is_connect;
         let spec = TransmissionSpec {
             message: RequestMessage { request: &self.request, fields },
-            peer: session.connection(connection.server)?.peer,
+            peer: facts.peer,
             request_portal: self.request.portal.unwrap_or(config.portals.request).0,
             reply_portal: config.portals.reply.0,
             xid: self.xid.0,
@@ -59,10 +57,11 @@ impl Rpc {
             bulk,
         };
         // Once LNet has accepted the request it may be executed, whatever happens to the message.
-        let transmission = Transmission::start(&self.sender, spec, waker.clone())?;
+        let transmission = Transmission::start(&self.sender, &spec, waker.clone())?;
         self.sent_to = self.sent_to.or(Some(connection.incarnation));
         self.is_resent = true;
-        Ok(Sent { transmission, connection, at: now, deadline: now + timeout + session.net_latency(now) })
+        let deadline = now + timeout + facts.net_latency;
+        Ok(Box::new(Sent { transmission, connection, at: now, deadline }))
     }
 
     /// Sets the XID of the request, and the match bits of bulk data: new ones for each transmission.

@@ -3,17 +3,16 @@
 use crate::Errno;
 use crate::service::engines::difficult_reply::{DifficultReply, EndedQueue, ReplyDone};
 use crate::service::engines::environment::Environment;
-use crate::service::engines::incoming_request::{IncomingRequest, RequestId};
+use crate::service::engines::incoming_request::IncomingRequest;
 use crate::service::engines::reply_sender::{ReplyRetry, RetryQueue};
 use crate::service::engines::request_buffers::{ArrivedRequest, BufferUser, RequestBuffers};
 use crate::service::engines::request_queue::RequestQueue;
-use crate::service::engines::timer_queue::TimerQueue;
+use crate::service::engines::timer_queue::{TimerKey, TimerQueue};
 use crate::service::handler::Handler;
 use crate::service::rules::service_estimate::ServiceEstimate;
 use crate::service::targets::{Export, Targets};
 use lnet_log::LogClass;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A request that is to be served. Only connect requests have no export.
@@ -41,7 +40,6 @@ pub(super) struct ServiceCore {
     pub(super) buffers: Arc<RequestBuffers>,
     pub(super) timer: Arc<Timer>,
     pub(super) estimate: Mutex<ServiceEstimate>,
-    next_request: AtomicU64,
 }
 
 /// Passes events of request buffers to the queue and to the timer thread.
@@ -90,13 +88,8 @@ impl ServiceCore {
             buffers: Arc::new(RequestBuffers::new(Arc::new(events))),
             timer,
             estimate: Mutex::new(ServiceEstimate::new(env.now())),
-            next_request: AtomicU64::new(0),
             env,
         }
-    }
-
-    pub(super) fn new_request_id(&self) -> RequestId {
-        RequestId(self.next_request.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(super) fn replenish_buffers(&self) -> Result<(), Errno> {
@@ -110,8 +103,15 @@ impl ServiceCore {
 
     /// Schedules the next early reply of a request, if there is to be one.
     pub(super) fn schedule_early_reply(&self, request: &Arc<IncomingRequest>) {
-        if let Some(due) = request.early_reply_due(&self.env.config.adaptive) {
-            request.if_open(|| self.timer.schedule(request.id, Arc::clone(request), due));
+        request.schedule_early_reply(&self.env.config.adaptive, |before, due| {
+            self.timer.schedule(before, Arc::clone(request), due)
+        });
+    }
+
+    /// Cancels an early reply that is scheduled.
+    pub(super) fn cancel_early_reply(&self, timer: Option<TimerKey>) {
+        if let Some(timer) = timer {
+            self.timer.cancel(timer);
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<(Adm
         }
         Admission::Serve => {}
     }
-    let request = Arc::new(IncomingRequest::new(core.new_request_id(), arrived, head, route, timeout));
+    let request = Arc::new(IncomingRequest::new(arrived, head, route, timeout));
     match export {
         None => Some(serve(core, AdmittedRequest { request, export: None })),
         Some(export) => {

@@ -48,8 +48,8 @@ fn end_without_reply(core: &ServiceCore, admitted: &AdmittedRequest) {
     if let Some(export) = &admitted.export {
         export.end(admitted.request.key(), None);
     }
-    admitted.request.close();
-    core.timer.cancel(admitted.request.id);
+    let (_, timer) = admitted.request.close();
+    core.cancel_early_reply(timer);
 }
 
 fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>) {
@@ -57,7 +57,7 @@ fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Exp
     let Ok(message) = Message::parse(&request.arrived.bytes) else {
         return end_without_reply(core, admitted);
     };
-    let stop_early_replies = || core.timer.cancel(request.id);
+    let stop_early_replies = || core.cancel_early_reply(request.take_timer());
     let mut given = ServiceRequest::new(&core.env, request, export, message, &stop_early_replies);
     let answered = core.catch_panic(|| core.handler.handle(&mut given));
     match answered {
@@ -169,7 +169,13 @@ fn end_with_difficult_reply(
     // The memory is as long as the reply says.
     let _ = reply.write(region.bytes_mut());
     let route = close_with_reply(core, admitted, region.bytes_mut());
-    reply_sender::send_difficult(&core.env, Arc::new(region), &route, admitted.request.arrived.peer, difficult);
+    reply_sender::send_difficult(
+        &core.env,
+        Arc::new(region),
+        &route,
+        admitted.request.arrived.peer,
+        difficult,
+    );
 }
 
 /// Ends a request whose reply is to be sent, in this order: while the request is in progress its client may still change the reply's
@@ -179,8 +185,8 @@ fn close_with_reply(core: &ServiceCore, admitted: &AdmittedRequest, reply: &[u8]
     if let Some(export) = &admitted.export {
         export.end(request.key(), Some(reply));
     }
-    let route = request.close();
-    core.timer.cancel(request.id);
+    let (route, timer) = request.close();
+    core.cancel_early_reply(timer);
     route
 }
 

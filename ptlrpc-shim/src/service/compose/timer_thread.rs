@@ -66,10 +66,10 @@ pub(super) fn do_work(core: &ServiceCore) {
 
 fn send_early_reply(core: &ServiceCore, request: &Arc<IncomingRequest>, now: Time) {
     let adaptive = &core.env.config.adaptive;
-    let schedule = |due| core.timer.schedule(request.id, Arc::clone(request), due);
+    let schedule = |before, due| core.timer.schedule(before, Arc::clone(request), due);
     match request.poll_early_reply(adaptive, now) {
         EarlyReplyAction::Nothing => {}
-        EarlyReplyAction::Wait(due) => request.if_open(|| schedule(due)),
+        EarlyReplyAction::Wait => request.schedule_early_reply(adaptive, schedule),
         EarlyReplyAction::Send(route, timeout) => {
             if let Some(bytes) = early_reply(&request.head, timeout) {
                 reply_sender::send_early(&core.env, &bytes, &route);

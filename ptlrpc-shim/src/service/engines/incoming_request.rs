@@ -1,6 +1,7 @@
 //! A request from its admission to its reply: the route of replies, the client's timeout, and the early replies.
 
 use super::request_buffers::ArrivedRequest;
+use super::timer_queue::TimerKey;
 use crate::clock::Time;
 use crate::lnet::{Nid, ProcessId};
 use crate::message::ConnectFlags;
@@ -11,13 +12,8 @@ use crate::service::rules::early_reply::{ClientTimeout, due, extended};
 use lnet_api::sync::{Condition, lock};
 use std::sync::Mutex;
 
-/// Identifies a request of a service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RequestId(pub(crate) u64);
-
 /// A request that is to be served, or is in service.
 pub(crate) struct IncomingRequest {
-    pub(crate) id: RequestId,
     pub(crate) arrived: ArrivedRequest,
     pub(crate) head: RequestHead,
     state: Mutex<RequestState>,
@@ -29,6 +25,8 @@ struct RequestState {
     route: ReplyRoute,
     timeout: ClientTimeout,
     early: EarlyState,
+    /// The early reply that is scheduled.
+    timer: Option<TimerKey>,
 }
 
 /// Whether early replies may be sent.
@@ -60,8 +58,8 @@ pub(crate) struct ReplyRoute {
 pub(crate) enum EarlyReplyAction {
     /// Send an early reply with this timeout; then [`IncomingRequest::on_early_reply_sent`].
     Send(ReplyRoute, ClientTimeout),
-    /// Ask again at that time.
-    Wait(Time),
+    /// Schedule it: it is not due yet.
+    Wait,
     /// No more early replies are sent.
     Nothing,
 }
@@ -82,14 +80,13 @@ impl ReplyRoute {
 
 impl IncomingRequest {
     pub(crate) fn new(
-        id: RequestId,
         arrived: ArrivedRequest,
         head: RequestHead,
         route: ReplyRoute,
         timeout: ClientTimeout,
     ) -> Self {
-        let state = RequestState { route, timeout, early: EarlyState::Open };
-        Self { id, arrived, head, state: Mutex::new(state), early_reply_sent: Condition::new() }
+        let state = RequestState { route, timeout, early: EarlyState::Open, timer: None };
+        Self { arrived, head, state: Mutex::new(state), early_reply_sent: Condition::new() }
     }
 
     /// The key that identifies the request among duplicates.
@@ -115,10 +112,24 @@ impl IncomingRequest {
         }
     }
 
-    /// The time at which the next early reply is due, if ever.
-    pub(crate) fn early_reply_due(&self, adaptive: &Adaptive) -> Option<Time> {
-        let state = lock(&self.state);
-        if state.route.at_support { due(adaptive, state.timeout) } else { None }
+    /// Schedules the next early reply, if there is to be one: `schedule` is passed the one that is scheduled, and the time.
+    pub(crate) fn schedule_early_reply(
+        &self,
+        adaptive: &Adaptive,
+        schedule: impl FnOnce(Option<TimerKey>, Time) -> TimerKey,
+    ) {
+        let mut state = lock(&self.state);
+        if state.route.at_support
+            && state.early != EarlyState::Closed
+            && let Some(due) = due(adaptive, state.timeout)
+        {
+            state.timer = Some(schedule(state.timer, due));
+        }
+    }
+
+    /// Takes the early reply that is scheduled, to cancel it.
+    pub(crate) fn take_timer(&self) -> Option<TimerKey> {
+        lock(&self.state).timer.take()
     }
 
     /// Decides about early replies at the time `now`.
@@ -127,7 +138,7 @@ impl IncomingRequest {
         match due(adaptive, state.timeout) {
             _ if state.early != EarlyState::Open => EarlyReplyAction::Nothing,
             None => EarlyReplyAction::Nothing,
-            Some(due) if due > now => EarlyReplyAction::Wait(due),
+            Some(due) if due > now => EarlyReplyAction::Wait,
             Some(_) => match extended(adaptive, state.timeout, now) {
                 None => EarlyReplyAction::Nothing,
                 Some(timeout) => {
@@ -138,31 +149,27 @@ impl IncomingRequest {
         }
     }
 
-    /// Notes that the early reply was given to LNet. `schedule_next` is called with the time of the next one, before the reply
-    /// can be sent.
-    pub(crate) fn on_early_reply_sent(&self, adaptive: &Adaptive, schedule_next: impl FnOnce(Time)) {
+    /// Notes that the early reply was given to LNet, and schedules the next one, before the reply can be sent.
+    pub(crate) fn on_early_reply_sent(
+        &self,
+        adaptive: &Adaptive,
+        schedule: impl FnOnce(Option<TimerKey>, Time) -> TimerKey,
+    ) {
         let mut state = lock(&self.state);
         state.early = EarlyState::Open;
         self.early_reply_sent.notify_all();
         if let Some(due) = due(adaptive, state.timeout) {
-            schedule_next(due);
+            state.timer = Some(schedule(state.timer, due));
         }
     }
 
-    /// Calls `then` unless [`IncomingRequest::close`] was called.
-    pub(crate) fn if_open(&self, then: impl FnOnce()) {
-        if lock(&self.state).early != EarlyState::Closed {
-            then();
-        }
-    }
-
-    /// Ends early replies; waits for one that is being sent. Returns the route of the reply.
-    pub(crate) fn close(&self) -> ReplyRoute {
+    /// Ends early replies; waits for one that is being sent. Returns the route of the reply, and the early reply to be cancelled.
+    pub(crate) fn close(&self) -> (ReplyRoute, Option<TimerKey>) {
         let mut state = lock(&self.state);
         while state.early == EarlyState::Sending {
             state = self.early_reply_sent.wait(state);
         }
         state.early = EarlyState::Closed;
-        state.route
+        (state.route, state.timer.take())
     }
 }

@@ -1,13 +1,11 @@
 //! The work of a service's timer thread, by time: early replies, and work that event handlers leave to it.
 
-use super::incoming_request::RequestId;
 use crate::clock::{Clock, Time};
-use foldhash::{HashMap, HashMapExt};
 use lnet_api::sync::{Condition, lock};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// Requests (`R`) by the time of their next early reply, and deferred work (`W`). Any thread adds to it, event handlers too.
+/// Requests (`R`), each with the time of its next early reply, and deferred work (`W`). Any thread adds to it, event handlers too.
 pub(crate) struct TimerQueue<R, W> {
     state: Mutex<TimerState<R, W>>,
     changed: Condition,
@@ -15,12 +13,27 @@ pub(crate) struct TimerQueue<R, W> {
 
 struct TimerState<R, W> {
     work: VecDeque<W>,
-    by_time: BTreeMap<(Time, RequestId), R>,
-    times: HashMap<RequestId, Time>,
+    /// The requests, by index. Most of them end long before their early reply is due: so they are not in the order of their times.
+    requests: Vec<Option<TimedRequest<R>>>,
+    free: Vec<usize>,
+    last_number: u64,
+    /// No request is due before this time; `None`: none is due.
+    first: Option<Time>,
     needs_buffers: bool,
     is_closed: bool,
-    /// The time at which the timer thread wakes by itself. Work that is due later need not wake it.
-    wakes_at: Option<Time>,
+}
+
+struct TimedRequest<R> {
+    number: u64,
+    due: Time,
+    request: R,
+}
+
+/// Identifies an early reply that is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimerKey {
+    index: usize,
+    number: u64,
 }
 
 /// The work that is due when the timer thread wakes.
@@ -35,11 +48,12 @@ impl<R, W> Default for TimerQueue<R, W> {
     fn default() -> Self {
         let state = TimerState {
             work: VecDeque::new(),
-            by_time: BTreeMap::new(),
-            times: HashMap::new(),
+            requests: Vec::new(),
+            free: Vec::new(),
+            last_number: 0,
+            first: None,
             needs_buffers: false,
             is_closed: false,
-            wakes_at: None,
         };
         Self { state: Mutex::new(state), changed: Condition::new() }
     }
@@ -65,36 +79,60 @@ impl<R, W> TimerQueue<R, W> {
         }
     }
 
-    /// Schedules the next early reply of a request, replacing one that is scheduled.
-    pub(crate) fn schedule(&self, id: RequestId, request: R, due: Time) {
+    /// Schedules the next early reply of a request, in place of the one that is scheduled as `before`.
+    pub(crate) fn schedule(&self, before: Option<TimerKey>, request: R, due: Time) -> TimerKey {
         let mut state = lock(&self.state);
-        if let Some(before) = state.times.insert(id, due) {
-            state.by_time.remove(&(before, id));
-        }
-        state.by_time.insert((due, id), request);
-        if state.wakes_at.is_none_or(|at| due < at) {
+        let replaced = before.and_then(|before| state.remove(before));
+        state.last_number += 1;
+        let number = state.last_number;
+        let timed = Some(TimedRequest { number, due, request });
+        let index = match state.free.pop() {
+            Some(index) => {
+                state.requests[index] = timed;
+                index
+            }
+            None => {
+                state.requests.push(timed);
+                state.requests.len() - 1
+            }
+        };
+        if state.first.is_none_or(|first| due < first) {
+            state.first = Some(due);
             self.changed.notify_one();
         }
+        drop(state);
+        drop(replaced);
+        TimerKey { index, number }
     }
 
     /// The request needs no early reply any more.
-    pub(crate) fn cancel(&self, id: RequestId) {
-        let mut state = lock(&self.state);
-        if let Some(due) = state.times.remove(&id) {
-            state.by_time.remove(&(due, id));
-        }
+    pub(crate) fn cancel(&self, key: TimerKey) {
+        let removed = lock(&self.state).remove(key);
+        drop(removed);
     }
 
     /// Takes the requests whose early reply is due.
     pub(crate) fn take_due(&self, now: Time) -> Vec<R> {
         let mut state = lock(&self.state);
-        let later = state.by_time.split_off(&(now, RequestId(u64::MAX)));
-        let due = std::mem::replace(&mut state.by_time, later);
-        for (_, id) in due.keys() {
-            state.times.remove(id);
+        if state.first.is_none_or(|first| first > now) {
+            return Vec::new();
+        }
+        let mut due = Vec::new();
+        let TimerState { requests, free, first, .. } = &mut *state;
+        *first = None;
+        for (index, entry) in requests.iter_mut().enumerate() {
+            match entry {
+                Some(timed) if timed.due <= now => {
+                    due.extend(entry.take());
+                    free.push(index);
+                }
+                Some(timed) => *first = Some(first.map_or(timed.due, |first| first.min(timed.due))),
+                None => {}
+            }
         }
         drop(state);
-        due.into_values().collect()
+        due.sort_by_key(|timed| timed.due);
+        due.into_iter().map(|timed| timed.request).collect()
     }
 
     /// Makes [`TimerQueue::wait`] return `None` when the work is done. A caller that adds work later has to do it itself.
@@ -117,17 +155,13 @@ impl<R, W> TimerQueue<R, W> {
     ) -> Option<TimerTick> {
         let mut state = lock(&self.state);
         while state.work.is_empty() && !state.is_closed {
-            let first = state.by_time.first_key_value().map(|(key, _)| key.0);
+            let first = state.first;
             let buffers = state.needs_buffers.then_some(buffers_not_before);
             let now = clock.now();
             let until = first.into_iter().chain(next_check).chain(buffers).min();
             if until.is_some_and(|until| until <= now) {
                 break;
             }
-            // Most requests end long before their early reply is due. If the thread slept without a limit after each of them,
-            // each would wake it.
-            let until = until.into_iter().chain(state.wakes_at.filter(|at| *at > now)).min();
-            state.wakes_at = until;
             state = self.changed.wait_until(clock, state, until);
         }
         if state.is_closed && state.work.is_empty() {
@@ -136,6 +170,16 @@ impl<R, W> TimerQueue<R, W> {
         let now = clock.now();
         let replenish = buffers_not_before <= now && std::mem::take(&mut state.needs_buffers);
         Some(TimerTick { now, replenish })
+    }
+}
+
+impl<R, W> TimerState<R, W> {
+    /// Removes a request, if it is still there. The time of the first one stays, so that the next request does not wake the thread.
+    fn remove(&mut self, key: TimerKey) -> Option<TimedRequest<R>> {
+        let entry = self.requests.get_mut(key.index)?;
+        entry.as_ref().filter(|timed| timed.number == key.number)?;
+        self.free.push(key.index);
+        entry.take()
     }
 }
 
@@ -150,11 +194,12 @@ mod tests {
         let queue = TimerQueue::<&str, ()>::default();
         let start = Time::START;
         let at = |seconds| start + Duration::from_secs(seconds);
-        queue.schedule(RequestId(1), "first", at(5));
-        queue.schedule(RequestId(2), "second", at(5));
-        queue.schedule(RequestId(1), "first", at(9));
-        queue.schedule(RequestId(3), "third", at(5));
-        queue.cancel(RequestId(3));
+        let first = queue.schedule(None, "first", at(5));
+        queue.schedule(None, "second", at(5));
+        queue.schedule(Some(first), "first", at(9));
+        let third = queue.schedule(None, "third", at(5));
+        queue.cancel(third);
+        queue.cancel(first);
         assert!(queue.take_due(at(4)).is_empty());
         assert_eq!(queue.take_due(at(5)), ["second"]);
         assert_eq!(queue.take_due(at(9)), ["first"]);
@@ -176,7 +221,7 @@ mod tests {
         assert!(!queue.wait(&clock, later, Some(now)).unwrap().replenish, "not before its time");
         clock.advance(Duration::from_secs(1));
         assert!(queue.wait(&clock, later, None).unwrap().replenish);
-        queue.schedule(RequestId(1), "due", now);
+        queue.schedule(None, "due", now);
         assert_eq!(queue.wait(&clock, later, None).unwrap().now, later);
         queue.push_work(8);
         queue.close();

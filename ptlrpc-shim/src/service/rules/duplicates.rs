@@ -11,8 +11,7 @@
 //! acknowledges it, or uses the slot for a later request. So a server keeps no more replies of a client than it has slots.
 
 use crate::message::Xid;
-use foldhash::{HashMap, HashMapExt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The number of slots where client and server have no preference.
 pub(crate) const DEFAULT_SLOTS: u16 = 8;
@@ -22,7 +21,8 @@ pub(crate) const MAX_SLOTS: u16 = 64;
 /// The requests of one client. `R` is a request in progress, `A` a reply.
 #[derive(Debug)]
 pub(crate) struct Duplicates<R, A> {
-    in_progress: HashMap<Xid, R>,
+    /// In the order of their XIDs, in which they mostly arrive.
+    in_progress: VecDeque<(Xid, R)>,
     /// The last reply of each slot.
     kept: BTreeMap<u16, KeptReply<A>>,
     slots: u16,
@@ -63,7 +63,7 @@ pub(crate) enum DuplicateCheck<R, A> {
 
 impl<R: Clone, A: Clone> Duplicates<R, A> {
     pub(crate) fn new(slots: u16) -> Self {
-        Self { in_progress: HashMap::new(), kept: BTreeMap::new(), slots, acknowledged: Xid(0) }
+        Self { in_progress: VecDeque::new(), kept: BTreeMap::new(), slots, acknowledged: Xid(0) }
     }
 
     /// Sets the number of slots.
@@ -77,9 +77,10 @@ impl<R: Clone, A: Clone> Duplicates<R, A> {
             self.acknowledged = key.last_xid;
             self.kept.retain(|_, kept| kept.xid > key.last_xid);
         }
-        if let Some(request) = self.in_progress.get(&key.xid) {
-            return DuplicateCheck::InProgress(request.clone());
-        }
+        let at = match self.find(key.xid) {
+            Ok(at) => return DuplicateCheck::InProgress(self.in_progress[at].1.clone()),
+            Err(at) => at,
+        };
         if key.tag != 0 {
             if key.tag > self.slots {
                 return DuplicateCheck::NoSlot;
@@ -93,13 +94,19 @@ impl<R: Clone, A: Clone> Duplicates<R, A> {
                 _ => {}
             }
         }
-        self.in_progress.insert(key.xid, request);
+        self.in_progress.insert(at, (key.xid, request));
         DuplicateCheck::New
+    }
+
+    fn find(&self, xid: Xid) -> Result<usize, usize> {
+        self.in_progress.binary_search_by_key(&xid, |(xid, _)| *xid)
     }
 
     /// Ends a request. `reply`: its reply; `None`: it was not served, or is to be served again if it comes again.
     pub(crate) fn end(&mut self, key: RequestKey, reply: Option<A>) {
-        self.in_progress.remove(&key.xid);
+        if let Ok(at) = self.find(key.xid) {
+            self.in_progress.remove(at);
+        }
         let Some(reply) = reply else { return };
         let is_latest = self.kept.get(&key.tag).is_none_or(|kept| kept.xid < key.xid);
         if key.tag != 0 && key.xid > self.acknowledged && is_latest {
