@@ -74,12 +74,12 @@ impl Import {
         self.session.close();
     }
 
-    /// Sends a request, and waits for its end.
-    pub fn call(&self, request: Request) -> Result<Reply, Errno> {
+    /// Sends a request, and waits for its end. A caller that sends the same request again and again keeps an [`Arc`] of it.
+    pub fn call(&self, request: impl Into<Arc<Request>>) -> Result<Reply, Errno> {
         let ready = CALLS.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let waker = ready.waker(0);
         let now = self.clock.now();
-        let mut rpc = self.rpc(request, now);
+        let mut rpc = self.rpc(request.into(), now);
         let mut next_poll = rpc.poll(&waker, now);
         let result = loop {
             if let Some(result) = rpc.take_result() {
@@ -137,7 +137,7 @@ impl Import {
         &self.clock
     }
 
-    pub(super) fn rpc(&self, request: Request, now: Time) -> Rpc {
+    pub(super) fn rpc(&self, request: Arc<Request>, now: Time) -> Rpc {
         Rpc::new(&self.sender, &self.session, request, Purpose::Use, now)
     }
 }

@@ -124,7 +124,7 @@ impl Worker {
             let failed_at = match action {
                 Some(SessionAction::Connect(attempt)) => self.connect(&session, attempt, now),
                 Some(SessionAction::Ping) => {
-                    let rpc = Rpc::new(&self.sender, &session, Request::ping(), Purpose::Use, now);
+                    let rpc = Rpc::new(&self.sender, &session, Request::ping().into(), Purpose::Use, now);
                     self.rpcs.start(rpc, OnComplete::Nothing, now);
                     None
                 }
@@ -155,7 +155,7 @@ impl Worker {
         let timeout = session.connect_timeout(net_latency);
         let purpose = Purpose::Connect { connection, timeout, initial };
         let request = connect_request(session.config(), session.cookie());
-        let rpc = Rpc::new(&self.sender, session, request, purpose, now);
+        let rpc = Rpc::new(&self.sender, session, request.into(), purpose, now);
         self.rpcs.start(rpc, OnComplete::Connected(Arc::clone(session), conn_cnt), now);
         None
     }

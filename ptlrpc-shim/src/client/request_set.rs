@@ -28,10 +28,10 @@ impl RequestSet {
     }
 
     /// Sends a request, or queues it until there is a connection.
-    pub fn add(&mut self, import: &Arc<Import>, request: Request) -> RequestId {
+    pub fn add(&mut self, import: &Arc<Import>, request: impl Into<Arc<Request>>) -> RequestId {
         let now = import.clock().now();
         self.environment.get_or_insert_with(|| (Arc::clone(import.node()), Arc::clone(import.clock())));
-        RequestId(self.rpcs.start(import.rpc(request, now), (), now))
+        RequestId(self.rpcs.start(import.rpc(request.into(), now), (), now))
     }
 
     /// Waits until a request has completed, but not longer than until `until`. Returns whether one has completed.

@@ -13,18 +13,26 @@ impl Unreplied {
     pub(crate) fn insert(&mut self, xid: Xid, waker: Waker) {
         match self.find(xid) {
             Ok(at) => self.0[at].1 = waker,
+            Err(at) if at == self.0.len() => self.0.push_back((xid.0, waker)),
             Err(at) => self.0.insert(at, (xid.0, waker)),
         }
     }
 
     pub(crate) fn remove(&mut self, xid: Xid) {
-        if let Ok(at) = self.find(xid) {
-            self.0.remove(at);
+        match self.find(xid) {
+            Ok(0) => drop(self.0.pop_front()),
+            Ok(at) => drop(self.0.remove(at)),
+            Err(_) => {}
         }
     }
 
     fn find(&self, xid: Xid) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&xid.0, |(xid, _)| *xid)
+        match (self.0.front(), self.0.back()) {
+            (Some((first, _)), _) if *first == xid.0 => Ok(0),
+            (_, Some((last, _))) if *last < xid.0 => Err(self.0.len()),
+            (None, _) => Err(0),
+            _ => self.0.binary_search_by_key(&xid.0, |(xid, _)| *xid),
+        }
     }
 
     /// Wakes the threads of all unreplied requests.

@@ -185,6 +185,11 @@ impl<'a> Message<'a> {
     pub(super) const fn from_parts(order: ByteOrder, count: usize, bytes: &'a [u8]) -> Self {
         Self { order, count, bytes }
     }
+
+    /// A message in `bytes`, which [`Message::parse`] has accepted before with this byte order and this number of buffers.
+    pub(crate) const fn parsed_before(order: ByteOrder, count: usize, bytes: &'a [u8]) -> Self {
+        Self::from_parts(order, count, bytes)
+    }
 }
 
 /// Bytes before the lengths.

@@ -33,9 +33,35 @@ pub enum Response {
 #[derive(Default)]
 pub struct Reply {
     pub(crate) status: i32,
-    pub(crate) buffers: Vec<Vec<u8>>,
+    pub(crate) buffers: ReplyBuffers,
     pub(crate) transno: u64,
     pub(crate) on_done: Option<OnDone>,
+}
+
+/// The buffers of a reply behind its body. Most replies have one.
+#[derive(Default)]
+pub(crate) struct ReplyBuffers {
+    first: Option<Vec<u8>>,
+    more: Vec<Vec<u8>>,
+}
+
+impl ReplyBuffers {
+    pub(crate) const NONE: Self = Self { first: None, more: Vec::new() };
+
+    pub(crate) const fn one(buffer: Vec<u8>) -> Self {
+        Self { first: Some(buffer), more: Vec::new() }
+    }
+
+    fn push(&mut self, buffer: Vec<u8>) {
+        match self.first {
+            None => self.first = Some(buffer),
+            Some(_) => self.more.push(buffer),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.first.iter().chain(&self.more)
+    }
 }
 
 impl Reply {

@@ -30,7 +30,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Rpc {
     sender: Arc<RequestSender>,
     session: Arc<Session>,
-    request: Request,
+    request: Arc<Request>,
     purpose: Purpose,
     phase: RpcPhase,
     began: Time,
@@ -91,7 +91,7 @@ impl Rpc {
     pub(crate) fn new(
         sender: &Arc<RequestSender>,
         session: &Arc<Session>,
-        request: Request,
+        request: Arc<Request>,
         purpose: Purpose,
         now: Time,
     ) -> Self {
@@ -173,7 +173,7 @@ impl Rpc {
         self.request.limit.map(|limit| self.began + limit)
     }
 
-    const fn timeout_errno(&self) -> Errno {
+    fn timeout_errno(&self) -> Errno {
         timeout_errno(self.request.at_most_once, self.sent_to.is_some())
     }
 

@@ -2,6 +2,7 @@
 
 use super::core::{AdmittedRequest, ServiceCore};
 use crate::Errno;
+use crate::clock::Time;
 use crate::message::{BodyFlags, ConnectFlags, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
@@ -37,14 +38,15 @@ pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<(Adm
     };
     let timeout = ClientTimeout::new(arrived.at, body.timeout, env.config.longest_timeout);
     let now = env.now();
+    let connection = export.as_ref().map(|export| export.connection());
     let context = AdmissionContext {
         now,
         deadline: timeout.deadline(),
-        conn_cnt: export.as_ref().map(|export| export.conn_cnt()),
+        conn_cnt: connection.map(|(conn_cnt, _)| conn_cnt),
         protocol: env.config.version,
         is_served: is_common(body.opcode) || core.handler.serves(body.opcode),
     };
-    let agreed = export.as_ref().map_or(ConnectFlags::NONE, |export| export.agreed().flags);
+    let agreed = connection.map_or(ConnectFlags::NONE, |(_, agreed)| agreed);
     let route = ReplyRoute::new(&arrived, &head, agreed);
     match admit(body, &context) {
         Admission::Drop(why) => return drop_it(why),
@@ -57,10 +59,7 @@ pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<(Adm
     let request = Arc::new(IncomingRequest::new(arrived, head, route, timeout));
     match export {
         None => Some(serve(core, AdmittedRequest { request, export: None })),
-        Some(export) => {
-            export.on_request(now);
-            check_duplicate(core, request, export, route, timeout)
-        }
+        Some(export) => check_duplicate(core, request, export, route, timeout, now),
     }
 }
 
@@ -70,9 +69,10 @@ fn check_duplicate(
     export: Arc<Export>,
     route: ReplyRoute,
     timeout: ClientTimeout,
+    now: Time,
 ) -> Option<(AdmittedRequest, Priority)> {
     let counters = &core.env.counters;
-    match export.begin(request.key(), &request) {
+    match export.begin(request.key(), &request, now) {
         DuplicateCheck::New => {
             return Some(serve(core, AdmittedRequest { request, export: Some(export) }));
         }

@@ -8,9 +8,9 @@ use crate::message::{Body, ConnectRequest, Message, MessageKind, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::difficult_reply::{DifficultReply, OnDone, ReplyDone, ReplyEvent};
 use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
-use crate::service::engines::reply_message::{ReplyMessage, ServerFields};
+use crate::service::engines::reply_message::{NO_BUFFERS, ReplyMessage, ServerFields};
 use crate::service::engines::reply_sender;
-use crate::service::handler::{Reply, Response};
+use crate::service::handler::{Reply, ReplyBuffers, Response};
 use crate::service::rules::early_reply::whole_seconds;
 use crate::service::service_request::ServiceRequest;
 use crate::service::targets::Export;
@@ -54,9 +54,7 @@ fn end_without_reply(core: &ServiceCore, admitted: &AdmittedRequest) {
 
 fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>) {
     let request = &admitted.request;
-    let Ok(message) = Message::parse(&request.arrived.bytes) else {
-        return end_without_reply(core, admitted);
-    };
+    let message = request.head.message(&request.arrived.bytes);
     let stop_early_replies = || core.cancel_early_reply(request.take_timer());
     let mut given = ServiceRequest::new(&core.env, request, export, message, &stop_early_replies);
     let answered = core.catch_panic(|| core.handler.handle(&mut given));
@@ -219,13 +217,13 @@ fn connect(core: &ServiceCore, admitted: &AdmittedRequest) {
             let last_committed = export.target().last_committed();
             let body = Body { handle: export.cookie(), op_flags: ops, last_committed, ..common };
             log::debug!("service {name}: client {} connected from {peer}", export.client());
-            data_buffer = [data.encode().to_vec()];
+            data_buffer = ReplyBuffers::one(data.encode().to_vec());
             ReplyMessage::new(head, body, &data_buffer, max)
         }
         Err(NotConnected::Refused(errno)) => {
             core.env.counters.refused.add_one();
             let body = Body { kind: MessageKind::Error, status: errno.to_c(), ..common };
-            ReplyMessage::new(head, body, &[], max)
+            ReplyMessage::new(head, body, NO_BUFFERS, max)
         }
         Err(NotConnected::Stale) => return drop_request(core, admitted, Dropped::StaleConnect),
     };

@@ -169,6 +169,7 @@ impl Running {
         if !env.descriptors.wait_until_empty(clock, drained_by) {
             env.descriptors.unlink_all(&env.node);
         }
+        env.replies.abort_all();
         env.replies.close();
         have_ended &= env.descriptors.wait_until_empty(clock, until)
             & env.replies.wait_until_idle(clock, until)

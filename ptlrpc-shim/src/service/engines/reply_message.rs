@@ -5,7 +5,7 @@ use crate::message::builder::BufferLengths;
 use crate::message::checksum::seal_early_reply;
 use crate::message::header::BODY_ONLY_LEN;
 use crate::message::{Body, MessageFlags, MessageKind, MessageMut};
-use crate::service::handler::Reply;
+use crate::service::handler::{Reply, ReplyBuffers};
 use crate::service::rules::admission::RequestHead;
 use crate::service::rules::early_reply::ClientTimeout;
 
@@ -23,10 +23,13 @@ pub(crate) struct ServerFields {
 pub(crate) struct ReplyMessage<'a> {
     at_support: bool,
     body: Body,
-    buffers: &'a [Vec<u8>],
+    buffers: &'a ReplyBuffers,
     lengths: BufferLengths,
     len: usize,
 }
+
+/// No buffer but the body.
+pub(crate) const NO_BUFFERS: &ReplyBuffers = &ReplyBuffers::NONE;
 
 impl<'a> ReplyMessage<'a> {
     /// A reply of the program's. `EOVERFLOW`: it is longer than `max_reply`, or than any message can be.
@@ -50,14 +53,14 @@ impl<'a> ReplyMessage<'a> {
     /// An error reply (type 4712), to a request that was not executed.
     pub(crate) fn error(head: &RequestHead, errno: Errno, max_reply: usize) -> Result<Self, Errno> {
         let body = Body { kind: MessageKind::Error, status: errno.to_c(), ..Body::reply_to(&head.body) };
-        Self::new(head, body, &[], max_reply)
+        Self::new(head, body, NO_BUFFERS, max_reply)
     }
 
     /// A message with this body.
     pub(crate) fn new(
         head: &RequestHead,
         body: Body,
-        buffers: &'a [Vec<u8>],
+        buffers: &'a ReplyBuffers,
         max_reply: usize,
     ) -> Result<Self, Errno> {
         let of_buffers = buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));

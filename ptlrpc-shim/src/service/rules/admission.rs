@@ -11,6 +11,9 @@ use thiserror::Error;
 pub(crate) struct RequestHead {
     pub(crate) body: Body,
     pub(crate) order: ByteOrder,
+    /// The number of buffers, and the bytes of the message.
+    count: usize,
+    len: usize,
     /// The client understands early replies, and has space for one in front of the reply.
     pub(crate) at_support: bool,
 }
@@ -55,7 +58,15 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<RequestHead, UnpackError> {
         return Err(UnpackError::NotARequest(body.kind as u32));
     }
     let at_support = message.flags().contains(MessageFlags::AT_SUPPORT);
-    Ok(RequestHead { body, order: message.order(), at_support })
+    let (order, count, len) = (message.order(), message.buffer_count(), message.as_bytes().len());
+    Ok(RequestHead { body, order, count, len, at_support })
+}
+
+impl RequestHead {
+    /// The whole message, of the bytes that the head was unpacked from.
+    pub(crate) fn message<'a>(&self, bytes: &'a [u8]) -> Message<'a> {
+        Message::parsed_before(self.order, self.count, bytes.get(..self.len).unwrap_or(bytes))
+    }
 }
 
 impl UnpackError {

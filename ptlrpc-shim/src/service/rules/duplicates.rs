@@ -75,7 +75,9 @@ impl<R: Clone, A: Clone> Duplicates<R, A> {
     pub(crate) fn begin(&mut self, key: RequestKey, request: R) -> DuplicateCheck<R, A> {
         if key.last_xid > self.acknowledged {
             self.acknowledged = key.last_xid;
-            self.kept.retain(|_, kept| kept.xid > key.last_xid);
+            if !self.kept.is_empty() {
+                self.kept.retain(|_, kept| kept.xid > key.last_xid);
+            }
         }
         let at = match self.find(key.xid) {
             Ok(at) => return DuplicateCheck::InProgress(self.in_progress[at].1.clone()),
@@ -94,18 +96,28 @@ impl<R: Clone, A: Clone> Duplicates<R, A> {
                 _ => {}
             }
         }
-        self.in_progress.insert(at, (key.xid, request));
+        match at == self.in_progress.len() {
+            true => self.in_progress.push_back((key.xid, request)),
+            false => self.in_progress.insert(at, (key.xid, request)),
+        }
         DuplicateCheck::New
     }
 
     fn find(&self, xid: Xid) -> Result<usize, usize> {
-        self.in_progress.binary_search_by_key(&xid, |(xid, _)| *xid)
+        match (self.in_progress.front(), self.in_progress.back()) {
+            (Some((first, _)), _) if *first == xid => Ok(0),
+            (_, Some((last, _))) if *last < xid => Err(self.in_progress.len()),
+            (None, _) => Err(0),
+            _ => self.in_progress.binary_search_by_key(&xid, |(xid, _)| *xid),
+        }
     }
 
     /// Ends a request. `reply`: its reply; `None`: it was not served, or is to be served again if it comes again.
     pub(crate) fn end(&mut self, key: RequestKey, reply: Option<A>) {
-        if let Ok(at) = self.find(key.xid) {
-            self.in_progress.remove(at);
+        match self.find(key.xid) {
+            Ok(0) => drop(self.in_progress.pop_front()),
+            Ok(at) => drop(self.in_progress.remove(at)),
+            Err(_) => {}
         }
         let Some(reply) = reply else { return };
         let is_latest = self.kept.get(&key.tag).is_none_or(|kept| kept.xid < key.xid);

@@ -4,7 +4,7 @@ use super::target::Target;
 use crate::clock::Time;
 use crate::lnet::ProcessId;
 use crate::message::body::ExportCookie;
-use crate::message::{ConnectData, Name};
+use crate::message::{ConnectData, ConnectFlags, Name};
 use crate::service::engines::incoming_request::IncomingRequest;
 use crate::service::rules::connect::ClientSide;
 use crate::service::rules::duplicates::{DuplicateCheck, Duplicates, RequestKey};
@@ -88,13 +88,22 @@ impl Export {
         lock(&self.state).is_connected
     }
 
-    /// Checks whether a request of this client is a duplicate.
+    /// Checks whether a request of this client that is admitted at `now` is a duplicate.
     pub(crate) fn begin(
         &self,
         key: RequestKey,
         request: &Arc<IncomingRequest>,
+        now: Time,
     ) -> DuplicateCheck<Weak<IncomingRequest>, Arc<[u8]>> {
-        lock(&self.state).requests.begin(key, Arc::downgrade(request))
+        let mut state = lock(&self.state);
+        state.last_heard = now;
+        state.requests.begin(key, Arc::downgrade(request))
+    }
+
+    /// The connection count, and the flags that both sides have agreed on.
+    pub(crate) fn connection(&self) -> (u32, ConnectFlags) {
+        let state = lock(&self.state);
+        (state.client_side.conn_cnt, state.agreed.flags)
     }
 
     /// Records the end of a request, with its reply if there was one.
@@ -102,11 +111,6 @@ impl Export {
         // Only replies to requests with a slot are kept.
         let kept = reply.filter(|_| key.tag != 0).map(Arc::from);
         lock(&self.state).requests.end(key, kept);
-    }
-
-    /// Records the time of a request's arrival, by which unresponsive clients are evicted.
-    pub(crate) fn on_request(&self, now: Time) {
-        lock(&self.state).last_heard = now;
     }
 
     pub(super) fn client_side(&self) -> ClientSide {
