@@ -2,7 +2,6 @@
 
 use crate::wire::RpcCounters;
 use lnet_api::Errno;
-use lnet_api::Event;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 #[derive(Debug, Default)]
@@ -18,8 +17,8 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// Counts an event of a descriptor if it is an error; the end of a cancelled transfer is not.
-    pub(crate) fn event(&self, event: &Event) {
-        if event.status.is_err_and(|errno| errno != Errno::Cancelled) {
+    pub(crate) fn event(&self, status: Result<(), Errno>) {
+        if status.is_err_and(|errno| errno != Errno::Cancelled) {
             self.errors.fetch_add(1, Relaxed);
         }
     }

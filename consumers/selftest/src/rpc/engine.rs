@@ -164,6 +164,7 @@ impl RpcEngine {
         }
         self.workers.stop();
         self.serving.set_handler(None);
+        self.shared.messages.close();
     }
 }
 

@@ -1,12 +1,12 @@
 //! Incoming RPCs from the request on: bulk data, and the reply (selftest 4.3).
 
 use super::handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
-use super::shared::{Lane, Registry, Shared};
+use super::shared::{Lane, MessageOwner, Registry, Shared};
 use super::workers::{Task, with_short_tasks};
 use crate::wire::{Message, PORTAL_REPLIES, Service};
 use lnet_api::Errno;
 use lnet_api::sync::lock;
-use lnet_api::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Region};
+use lnet_api::{Ack, Destination, Event, EventHandler, EventKind, Md, MdSpec, Region};
 use std::sync::{Arc, Mutex};
 
 /// The state that the incoming RPCs of an engine share.
@@ -49,15 +49,11 @@ impl Serving {
 
     /// Sends a reply to the NID that the request came from, from the local NI that it was sent to.
     fn reply(self: &Arc<Self>, to: Incoming, message: &Message) {
-        let node = &self.shared.node;
-        let spec = MdSpec::active(Arc::new(Region::copy_of(message)), 1);
-        let Ok(md) = node.bind(spec, Arc::clone(self) as Arc<dyn EventHandler>) else {
-            self.shared.counters.dropped();
-            return;
-        };
         let Sender { process, to: from } = to.sender;
-        if node.put(from, md, Ack::No, process, PORTAL_REPLIES, to.reply_bits, 0, 0).is_err() {
-            node.unlink(md);
+        let to =
+            Destination { from, to: process, portal: PORTAL_REPLIES, match_bits: to.reply_bits, offset: 0 };
+        if self.shared.send(message, &to, Arc::clone(self) as Arc<dyn MessageOwner>).is_err() {
+            self.shared.counters.dropped();
         }
     }
 
@@ -80,11 +76,11 @@ impl Serving {
     }
 }
 
-/// The events of replies.
-impl EventHandler for Serving {
-    fn on_event(&self, event: &Event) {
-        self.shared.counters.event(event);
-        if event.status.is_err() || event.kind != EventKind::Send {
+/// The outcomes of replies.
+impl MessageOwner for Serving {
+    fn on_sent(self: Arc<Self>, result: Result<(), Errno>) {
+        self.shared.counters.event(result);
+        if result.is_err() {
             self.shared.counters.dropped();
         }
     }
@@ -195,7 +191,7 @@ impl EventHandler for TransferEvents {
 
 impl Transfer {
     fn handle_event(self: &Arc<Self>, event: &Event) {
-        self.serving.shared.counters.event(event);
+        self.serving.shared.counters.event(event.status);
         let mut inner = lock(&self.inner);
         let is_data = event.kind == if self.is_get { EventKind::Reply } else { EventKind::Send };
         match event.status {

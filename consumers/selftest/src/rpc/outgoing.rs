@@ -1,13 +1,15 @@
 //! Outgoing RPCs: their descriptors, messages and events. `outgoing_state` decides about their steps.
 
 use super::outgoing_state::{OutgoingState, Piece, RpcStep};
-use super::shared::{Lane, Registry, Shared};
+use super::shared::{Lane, MessageOwner, Registry, Shared};
 use super::workers::{Task, with_short_tasks};
-use crate::wire::{Features, IncomingReply, MESSAGE_LEN, PORTAL_REPLIES, Request, Service};
+use crate::wire::{Features, IncomingReply, MESSAGE_LEN, Message, PORTAL_REPLIES, Request, Service};
 use lnet_api::Errno;
 use lnet_api::clock::Time;
 use lnet_api::sync::lock;
-use lnet_api::{Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, ProcessId, Region};
+use lnet_api::{
+    Destination, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, MessageId, ProcessId, Region,
+};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -77,8 +79,10 @@ struct LockedState {
     state: OutgoingState,
     /// A step that waits for a thread which may call LNet.
     step: Option<RpcStep>,
-    mds: [Option<Md>; 3],
-    results: [Option<Result<(), Errno>>; 3],
+    request: Option<MessageId>,
+    /// The descriptors of the reply and of bulk data.
+    mds: [Option<Md>; 2],
+    results: [Option<Result<(), Errno>>; 2],
     reply_region: Arc<Region>,
     sink_length: Option<usize>,
     reply: Option<IncomingReply>,
@@ -105,8 +109,9 @@ impl OutgoingRpc {
             inner: Mutex::new(LockedState {
                 state: OutgoingState::new(has_bulk),
                 step: None,
-                mds: [None; 3],
-                results: [None; 3],
+                request: None,
+                mds: [None; 2],
+                results: [None; 2],
                 reply_region: Arc::new(Region::zeroed(MESSAGE_LEN)),
                 sink_length: match &call.bulk {
                     Some(bulk @ Bulk::Sink(..)) => Some(bulk.len()),
@@ -153,27 +158,40 @@ impl OutgoingRpc {
         let reply_spec =
             MdSpec { puts: true, ..MdSpec::active(Arc::clone(&lock(&self.inner).reply_region), 1) };
         self.make(Piece::Reply, &mut failure, |handler| self.attach(reply_bits, reply_spec, handler));
-        if let Some(bulk) = call.bulk {
+        if let Some(bulk) = &call.bulk {
             let spec = match bulk {
-                Bulk::Source(region, range) => MdSpec { gets: true, range, ..MdSpec::active(region, 1) },
-                Bulk::Sink(region, range) => MdSpec { puts: true, range, ..MdSpec::active(region, 1) },
+                Bulk::Source(region, range) => {
+                    MdSpec { gets: true, range: range.clone(), ..MdSpec::active(Arc::clone(region), 1) }
+                }
+                Bulk::Sink(region, range) => {
+                    MdSpec { puts: true, range: range.clone(), ..MdSpec::active(Arc::clone(region), 1) }
+                }
             };
             self.make(Piece::Bulk, &mut failure, |handler| self.attach(bulk_bits, spec, handler));
         } else if call.request.has_bulk() {
             self.change(|state| state.ended(Piece::Bulk, Err(Errno::Invalid)));
         }
-        let message = call.request.write(call.features, reply_bits, bulk_bits);
-        let node = &self.shared.node;
-        let spec = MdSpec::active(Arc::new(Region::copy_of(&message)), 1);
-        let md = self.make(Piece::Request, &mut failure, |handler| node.bind(spec, handler));
-        if let Some(md) = md {
-            let service = call.request.service();
-            let sent = node.put(None, md, Ack::No, call.to, service.portal(), service.match_bits(), 0, 0);
-            if let Err(errno) = sent {
-                self.change(|state| state.abort(errno));
-            }
+        if let Some(errno) = failure {
+            self.change(|state| state.ended(Piece::Request, Err(errno)));
+        } else {
+            self.send(&call.request.write(call.features, reply_bits, bulk_bits), &call);
         }
         self.change(OutgoingState::posted);
+    }
+
+    fn send(self: &Arc<Self>, message: &Message, call: &Call) {
+        let service = call.request.service();
+        let to = Destination {
+            from: None,
+            to: call.to,
+            portal: service.portal(),
+            match_bits: service.match_bits(),
+            offset: 0,
+        };
+        match self.shared.send(message, &to, Arc::clone(self) as Arc<dyn MessageOwner>) {
+            Ok(request) => lock(&self.inner).request = Some(request),
+            Err(errno) => self.change(|state| state.ended(Piece::Request, Err(errno))),
+        }
     }
 
     /// Makes a descriptor, unless an earlier one could not be made.
@@ -182,20 +200,18 @@ impl OutgoingRpc {
         piece: Piece,
         failure: &mut Option<Errno>,
         make: impl FnOnce(Arc<dyn EventHandler>) -> Result<Md, Errno>,
-    ) -> Option<Md> {
+    ) {
         let made = match *failure {
             Some(errno) => Err(errno),
             None => make(Arc::new(PieceEvents { rpc: Arc::clone(self), piece })),
         };
         match made {
             Ok(md) => {
-                lock(&self.inner).mds[piece as usize] = Some(md);
-                Some(md)
+                lock(&self.inner).mds[index_of(piece)] = Some(md);
             }
             Err(errno) => {
                 *failure = Some(errno);
                 self.change(|state| state.ended(piece, Err(errno)));
-                None
             }
         }
     }
@@ -231,7 +247,7 @@ impl OutgoingRpc {
     }
 
     fn handle_event(self: &Arc<Self>, piece: Piece, event: &Event) {
-        self.shared.counters.event(event);
+        self.shared.counters.event(event.status);
         let mut inner = lock(&self.inner);
         let result = match event.status {
             Ok(()) if event.kind == EventKind::Unlink => Err(Errno::Interrupted),
@@ -243,7 +259,7 @@ impl OutgoingRpc {
             }
             status => status,
         };
-        let known = &mut inner.results[piece as usize];
+        let known = &mut inner.results[index_of(piece)];
         if known.is_none_or(|known| known.is_ok() && event.kind != EventKind::Unlink) {
             *known = Some(result);
         }
@@ -256,12 +272,7 @@ impl OutgoingRpc {
                 Ok(is_refused) => inner.state.replied(is_refused),
                 Err(errno) => inner.state.ended(piece, Err(errno)),
             },
-            _ => {
-                if piece == Piece::Request && result.is_ok() {
-                    self.shared.counters.request_sent();
-                }
-                inner.state.ended(piece, result)
-            }
+            _ => inner.state.ended(piece, result),
         };
         self.follow(&mut inner, step);
     }
@@ -280,7 +291,7 @@ impl LockedState {
 impl Task for OutgoingRpc {
     fn run(self: Arc<Self>) {
         let mut inner = lock(&self.inner);
-        let mds = inner.mds;
+        let (mds, request) = (inner.mds, inner.request);
         let Some(step) = inner.step.take() else { return };
         let (done, reply) = match step {
             RpcStep::Complete(_) => (inner.done.take(), inner.reply),
@@ -290,10 +301,11 @@ impl Task for OutgoingRpc {
         match step {
             RpcStep::UnlinkAll => {
                 mds.into_iter().flatten().for_each(|md| self.shared.node.unlink(md));
+                request.into_iter().for_each(|request| self.shared.messages.abort(request));
                 self.change(OutgoingState::unlinked);
             }
             RpcStep::UnlinkBulk => {
-                mds[Piece::Bulk as usize].into_iter().for_each(|md| self.shared.node.unlink(md))
+                mds[index_of(Piece::Bulk)].into_iter().for_each(|md| self.shared.node.unlink(md))
             }
             RpcStep::Complete(result) => {
                 if let Some(done) = done {
@@ -303,6 +315,22 @@ impl Task for OutgoingRpc {
             }
         }
     }
+}
+
+/// The outcome of the request.
+impl MessageOwner for OutgoingRpc {
+    fn on_sent(self: Arc<Self>, result: Result<(), Errno>) {
+        self.shared.counters.event(result);
+        if result.is_ok() {
+            self.shared.counters.request_sent();
+        }
+        self.change(|state| state.ended(Piece::Request, result));
+    }
+}
+
+/// The index of a descriptor of the reply or of bulk data.
+const fn index_of(piece: Piece) -> usize {
+    matches!(piece, Piece::Bulk) as usize
 }
 
 /// The events of one descriptor.

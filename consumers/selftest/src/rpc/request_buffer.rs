@@ -140,7 +140,7 @@ impl RequestBuffer {
 
     fn handle_event(self: &Arc<Self>, event: &Event) {
         let shared = &self.buffers.serving.shared;
-        shared.counters.event(event);
+        shared.counters.event(event.status);
         if event.kind != EventKind::Put {
             self.lose();
             return self.end();

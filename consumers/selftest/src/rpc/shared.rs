@@ -3,10 +3,11 @@
 use super::config::RpcConfig;
 use super::counters::Counters;
 use super::match_bits::MatchBits;
-use super::workers::{Task, TaskQueue};
-use lnet_api::Node;
+use super::workers::{Task, TaskQueue, with_short_tasks};
+use crate::wire::Message;
 use lnet_api::clock::Clock;
 use lnet_api::sync::{Condition, lock};
+use lnet_api::{Destination, Errno, MessageId, Node, SendEvents, SendPool, Sent};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,6 +21,23 @@ pub(crate) enum Lane {
     Other,
 }
 
+/// The sender of a message.
+pub(crate) trait MessageOwner: Send + Sync {
+    /// Notes the outcome of the message. Called by LNet: must not block.
+    fn on_sent(self: Arc<Self>, result: Result<(), Errno>);
+}
+
+/// Passes the outcomes of messages to their owners.
+pub(crate) struct MessageEvents;
+
+impl SendEvents for MessageEvents {
+    type Context = Arc<dyn MessageOwner>;
+
+    fn on_sent(&self, owner: Self::Context, sent: Sent<'_>) {
+        with_short_tasks(|| owner.on_sent(sent.result));
+    }
+}
+
 pub(crate) struct Shared {
     pub(crate) node: Arc<Node>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -28,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) match_bits: MatchBits,
     pub(crate) framework: Arc<TaskQueue>,
     pub(crate) other: Arc<TaskQueue>,
+    /// Sends requests and replies.
+    pub(crate) messages: SendPool<MessageEvents>,
     /// Whether the engine is closed: then no RPC begins.
     is_closed: AtomicBool,
     /// Whether the last transfer of bulk data was a long one.
@@ -40,6 +60,7 @@ const SHORT_TRANSFER: usize = 16 << 10;
 impl Shared {
     pub(crate) fn new(node: Arc<Node>, clock: Arc<dyn Clock>, config: RpcConfig) -> Self {
         Self {
+            messages: SendPool::new(&node, MessageEvents),
             node,
             clock,
             config,
@@ -75,6 +96,18 @@ impl Shared {
             true => self.other.push(task),
             false => self.other.push_short(task),
         }
+    }
+
+    /// Sends a message. After an error its owner hears nothing more.
+    pub(crate) fn send(
+        &self,
+        message: &Message,
+        to: &Destination,
+        owner: Arc<dyn MessageOwner>,
+    ) -> Result<MessageId, Errno> {
+        let mut buffer = self.messages.buffer(message.len(), None)?;
+        buffer.bytes_mut().copy_from_slice(message);
+        buffer.send(to, owner).map_err(|(_, errno, _)| errno)
     }
 
     pub(crate) fn close(&self) {
