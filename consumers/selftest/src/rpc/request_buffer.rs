@@ -1,6 +1,6 @@
-//! Buffers that requests arrive in.
+//! Buffers that requests arrive in. Those of tests have space for several, so that few of them have to be posted.
 
-use super::buffer_counts::{BufferCounts, reservation};
+use super::buffer_counts::{BufferCounts, REQUESTS_PER_BUFFER, reservation};
 use super::handler::Sender;
 use super::incoming::{Incoming, Serving};
 use super::shared::{Lane, Registry};
@@ -9,7 +9,8 @@ use crate::wire::{
     Features, IncomingRequest, MESSAGE_LEN, ReceivedBody, Reply, Service, Status, Unanswerable,
 };
 use lnet_api::sync::lock;
-use lnet_api::{Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, ProcessId, Region};
+use lnet_api::{Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, ProcessId, Region, RegionSlice};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 /// The buffers of all services.
@@ -73,9 +74,18 @@ impl RequestBuffers {
 
     fn post_new(self: &Arc<Self>, service: Service) {
         let key = self.posted.take_key();
-        let region = Arc::new(Region::zeroed(MESSAGE_LEN));
-        let inner = Mutex::new(RequestBufferState { region, posts: 0, md: None, arrival: None });
-        let buffer = Arc::new(RequestBuffer { buffers: Arc::clone(self), key, service, inner });
+        let capacity = if service.is_framework() { 1 } else { REQUESTS_PER_BUFFER };
+        let inner = RequestBufferState {
+            region: Arc::new(Region::zeroed(usize::from(capacity) * MESSAGE_LEN)),
+            posts: 0,
+            md: None,
+            space: 0,
+            is_posted: false,
+            arrivals: VecDeque::new(),
+            unread: 0,
+        };
+        let inner = Mutex::new(inner);
+        let buffer = Arc::new(RequestBuffer { buffers: Arc::clone(self), key, service, capacity, inner });
         self.posted.add(key, Arc::clone(&buffer));
         buffer.post();
     }
@@ -85,6 +95,8 @@ struct RequestBuffer {
     buffers: Arc<RequestBuffers>,
     key: u64,
     service: Service,
+    /// The number of requests that it has space for.
+    capacity: u16,
     inner: Mutex<RequestBufferState>,
 }
 
@@ -93,13 +105,20 @@ struct RequestBufferState {
     /// The number of times that the buffer was posted.
     posts: u64,
     md: Option<Md>,
-    /// A request that has not been read.
-    arrival: Option<Arrival>,
+    /// The number of requests that have not arrived.
+    space: u16,
+    /// Whether the last event of the descriptor is missing.
+    is_posted: bool,
+    /// The requests that no thread has begun to read.
+    arrivals: VecDeque<Arrival>,
+    /// The number of requests that have arrived and not been read.
+    unread: u16,
 }
 
 #[derive(Clone, Copy)]
 struct Arrival {
     is_good: bool,
+    offset: usize,
     length: usize,
     source: Option<ProcessId>,
     target: Option<ProcessId>,
@@ -113,15 +132,20 @@ impl RequestBuffer {
         }
         let mut inner = lock(&self.inner);
         inner.posts += 1;
+        (inner.space, inner.is_posted) = (self.capacity, true);
         let (region, number) = (Arc::clone(&inner.region), inner.posts);
         drop(inner);
-        let spec = MdSpec { puts: true, ..MdSpec::active(region, 1) };
+        let spec = MdSpec {
+            puts: true,
+            max_size: Some(MESSAGE_LEN as u32),
+            ..MdSpec::active(region, self.capacity)
+        };
         let criteria = MatchCriteria { from: None, bits: self.service.match_bits(), ignore: 0 };
         let events = Arc::new(BufferEvents(Arc::clone(self)));
         match serving.shared.node.attach(self.service.portal(), criteria, spec, events) {
             Ok(md) => {
                 let mut inner = lock(&self.inner);
-                // A request may have arrived meanwhile, and the buffer have been posted again.
+                // Requests may have arrived meanwhile, and the buffer have been posted again.
                 if inner.posts == number {
                     inner.md = Some(md);
                 }
@@ -132,7 +156,7 @@ impl RequestBuffer {
                 }
             }
             Err(_) => {
-                self.lose();
+                self.lose(self.capacity);
                 self.end();
             }
         }
@@ -141,17 +165,29 @@ impl RequestBuffer {
     fn handle_event(self: &Arc<Self>, event: &Event) {
         let shared = &self.buffers.serving.shared;
         shared.counters.event(event.status);
+        let mut inner = lock(&self.inner);
+        inner.is_posted &= !event.unlinked;
         if event.kind != EventKind::Put {
-            self.lose();
-            return self.end();
+            let (lost, ends) = (std::mem::take(&mut inner.space), inner.unread == 0);
+            drop(inner);
+            self.lose(lost);
+            // Otherwise it ends when the last request has been read.
+            if ends {
+                self.end();
+            }
+            return;
         }
-        shared.counters.request_received();
-        lock(&self.inner).arrival = Some(Arrival {
+        inner.space = inner.space.saturating_sub(1);
+        inner.unread += 1;
+        inner.arrivals.push_back(Arrival {
             is_good: event.status.is_ok(),
+            offset: event.offset as usize,
             length: event.mlength as usize,
             source: event.source,
             target: event.target,
         });
+        drop(inner);
+        shared.counters.request_received();
         let task = Arc::clone(self) as Arc<dyn Task>;
         match self.service {
             Service::Brw => shared.enqueue_step(None, task),
@@ -161,31 +197,43 @@ impl RequestBuffer {
     }
 
     /// Reads the request and its sender. `None` if there is no peer to reply to.
-    fn read(&self, arrival: Arrival) -> Option<(Sender, Result<IncomingRequest, Unanswerable>)> {
+    fn read(
+        &self,
+        region: Arc<Region>,
+        arrival: Arrival,
+    ) -> Option<(Sender, Result<IncomingRequest, Unanswerable>)> {
         let process = arrival.source.filter(|_| arrival.is_good)?;
         let sender = Sender { process, to: arrival.target.map(|it| it.nid) };
-        let mut inner = lock(&self.inner);
-        let bytes = Arc::get_mut(&mut inner.region)?.bytes_mut();
-        Some((sender, IncomingRequest::parse(self.service, bytes.get(..arrival.length)?)))
+        let end = arrival.offset.saturating_add(arrival.length);
+        // SAFETY: a request that LNet has put there, in a descriptor of which each has its own bytes. The buffer is posted again only when
+        // all of its requests have been read (`is_used_up`).
+        let bytes = unsafe { RegionSlice::new(region, arrival.offset..end) };
+        Some((sender, IncomingRequest::parse(self.service, &bytes)))
     }
 
-    /// Posts a used buffer again if it is needed, and further buffers if few are left.
-    fn repost(self: &Arc<Self>) {
-        let Some(counts) = self.buffers.counts(self.service) else { return self.post() };
+    /// Posts the buffer again if all of its requests have been read and it is needed; and further ones if little space is left.
+    fn repost(self: &Arc<Self>, is_used_up: bool) {
+        let Some(counts) = self.buffers.counts(self.service) else {
+            return if is_used_up {
+                self.post()
+            };
+        };
         let mut counts = lock(counts);
         let more = counts.arrived();
-        let is_needed = counts.repost();
+        let is_needed = is_used_up && counts.repost();
         drop(counts);
         (0..more).for_each(|_| self.buffers.post_new(self.service));
-        match is_needed {
-            true => self.post(),
-            false => self.end(),
+        match (is_used_up, is_needed) {
+            (true, true) => self.post(),
+            (true, false) => self.end(),
+            (false, _) => {}
         }
     }
 
-    fn lose(&self) {
+    /// Notes that this number of requests found no space.
+    fn lose(&self, space: u16) {
         if let Some(counts) = self.buffers.counts(self.service) {
-            lock(counts).lost();
+            lock(counts).lost(space.into());
         }
     }
 
@@ -196,11 +244,18 @@ impl RequestBuffer {
 
 impl Task for RequestBuffer {
     fn run(self: Arc<Self>) {
-        let Some(arrival) = lock(&self.inner).arrival.take() else { return };
-        let read = self.read(arrival);
+        let mut inner = lock(&self.inner);
+        let Some(arrival) = inner.arrivals.pop_front() else { return };
+        let region = Arc::clone(&inner.region);
+        drop(inner);
+        let read = self.read(region, arrival);
+        let mut inner = lock(&self.inner);
+        inner.unread -= 1;
+        let is_used_up = inner.unread == 0 && !inner.is_posted;
+        drop(inner);
         // Clients of tests may send the next request as soon as they have the reply.
         if !self.service.is_framework() {
-            self.repost();
+            self.repost(is_used_up);
         }
         let serving = &self.buffers.serving;
         match (read, serving.handler()) {
@@ -219,7 +274,7 @@ impl Task for RequestBuffer {
             _ => serving.shared.counters.dropped(),
         }
         if self.service.is_framework() {
-            self.repost();
+            self.repost(is_used_up);
         }
     }
 }

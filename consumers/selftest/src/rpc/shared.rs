@@ -5,10 +5,10 @@ use super::counters::Counters;
 use super::match_bits::MatchBits;
 use super::workers::{Task, TaskQueue, with_short_tasks};
 use crate::wire::Message;
+use foldhash::HashMap;
 use lnet_api::clock::Clock;
 use lnet_api::sync::{Condition, lock};
 use lnet_api::{Destination, Errno, MessageId, Node, SendEvents, SendPool, Sent};
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
