@@ -5,13 +5,18 @@
 //! rpc-path rpc OPERATIONS     RPCs of `libptlrpc` with 8 bytes there and back, one after the other
 //! rpc-path puts OPERATIONS    a PUT there and a PUT back of messages as long as those of the RPCs, each with memory descriptors of its own
 //! rpc-path reuse OPERATIONS   the same, with descriptors that all operations use
+//! rpc-path write OPERATIONS   brw of LNet selftest with 4 KiB of which 8 are in flight, whose data the server fetches
+//! rpc-path read OPERATIONS    the same, whose data the server sends
 //! ```
 //!
 //! PUTs are sent and handled by one thread. Threads that wait for RPCs call `LNetEQPoll`, in vain as often as time has it: a program that
 //! counts leaves that function out.
 #![forbid(unsafe_code)]
 
+mod selftest;
+
 use lnet_node::{DriverConfigs, Node as LnetNode, StartConfig};
+use lnet_selftest::wire::Rw;
 use lnet_wire::{Nid, Pid};
 use ptlrpc::client::{Client, ImportConfig, Timeouts};
 use ptlrpc::lnet::{Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Node, ProcessId, Region};
@@ -23,7 +28,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const USAGE: &str = "usage: rpc|puts|reuse OPERATIONS";
+const USAGE: &str = "usage: rpc|puts|reuse|write|read OPERATIONS";
 const ECHO: Opcode = Opcode(0x7001);
 /// The bytes that an RPC has there and back.
 const LEN: u32 = 8;
@@ -43,6 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     match way.as_str() {
         "rpc" => rpcs(operations)?,
         "puts" => puts(operations, Descriptors::OfEachOperation)?,
+        "write" => selftest::brw(Rw::Write, operations)?,
+        "read" => selftest::brw(Rw::Read, operations)?,
         "reuse" => puts(operations, Descriptors::OfAllOperations)?,
         _ => return Err(USAGE.into()),
     }
@@ -76,8 +83,9 @@ fn rpcs(operations: u64) -> Result<(), Box<dyn Error>> {
     import.connect(None)?;
     let request =
         Request { buffers: vec![vec![7; LEN as usize]], reply_lengths: vec![LEN], ..Request::new(ECHO) };
+    let request = Arc::new(request);
     for _ in 0..operations {
-        import.call(request.clone())?.result()?;
+        import.call(Arc::clone(&request))?.result()?;
     }
     import.close();
     service.stop()?;

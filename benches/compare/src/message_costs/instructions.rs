@@ -49,6 +49,12 @@ pub(super) const OF_RPCS: [Operation; 2] = [
 /// The first of them divided by the second.
 pub(super) const RPC_BY_PUTS: &str = "instructions of an RPC, divided by those of its PUTs";
 
+/// The instructions of an RPC of LNet selftest. With threads, as `OVER_O2IB`.
+pub(super) const OF_SELFTEST: [Operation; 2] = [
+    Operation { name: "instructions, brw of 4 KiB that the server fetches, 8 in flight", arguments: "write" },
+    Operation { name: "instructions, brw of 4 KiB that the server sends, 8 in flight", arguments: "read" },
+];
+
 /// Leaves out the function in which threads wait for events: how often they look in vain depends on time.
 const WITHOUT_WAITS: [&str; 2] = ["--toggle-collect=_LNetEQPoll", "--collect-atstart=yes"];
 
@@ -91,13 +97,16 @@ pub(super) fn count_attachment(program: &Path) -> Result<Cost, Error> {
     Ok(Cost { name: BY_ATTACHMENT.to_owned(), figure: of("attached")? - of("own")? })
 }
 
-/// The costs of [`OF_RPCS`], and their ratio.
+/// The costs of [`OF_RPCS`], their ratio, and the costs of [`OF_SELFTEST`].
 pub(super) fn count_rpcs(program: &Path) -> Result<Vec<Cost>, Error> {
     let [rpc, puts] = OF_RPCS;
     let rpc = count_with(&WITHOUT_WAITS, program, rpc)?;
     let puts = count_with(&WITHOUT_WAITS, program, puts)?;
     let ratio = Cost { name: RPC_BY_PUTS.to_owned(), figure: rpc.figure / puts.figure };
-    Ok(vec![rpc, puts, ratio])
+    let [fetched, sent] = OF_SELFTEST;
+    let (fetched, sent) =
+        (count_with(&WITHOUT_WAITS, program, fetched)?, count_with(&WITHOUT_WAITS, program, sent)?);
+    Ok(vec![rpc, puts, ratio, fetched, sent])
 }
 
 /// Reads the number of instructions from the output of callgrind.

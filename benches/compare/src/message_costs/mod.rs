@@ -155,6 +155,7 @@ mod tests {
             .iter()
             .chain([&instructions::OVER_TCP, &instructions::OVER_O2IB])
             .chain(&instructions::OF_RPCS)
+            .chain(&instructions::OF_SELFTEST)
             .map(|operation| operation.name.to_owned())
             .chain([instructions::BY_ATTACHMENT, instructions::RPC_BY_PUTS].map(str::to_owned))
             .chain(many_peers::PEERS_OF_INSTRUCTIONS.into_iter().flat_map(many_peers::names_of_instructions))
