@@ -14,7 +14,7 @@ const WITH_TESTS: [&str; 1] = ["lst"];
 
 fn main() {
     // Relative to the workspace, as the path that the compiler was given.
-    let directory = Path::new(file!()).parent().unwrap_or(Path::new(""));
+    let directory = Path::new(file!()).parent().unwrap_or_else(|| Path::new(""));
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = root.ancestors().find(|at| at.join("Cargo.lock").exists()).unwrap_or(root);
     for source in ["link_c_api.rs", "exported.rs"] {
