@@ -157,15 +157,17 @@ impl Table {
         Some(message)
     }
 
+    /// Removes and returns the messages for which `which` holds, in the order of their ids: they are sent again in that.
     fn take(&mut self, which: impl Fn(&OutgoingMessage) -> bool) -> Vec<Pooled<OutgoingMessage>> {
         let Self { waiting, forwarded, .. } = self;
-        let taken = waiting.extract_if(|_, message| which(message)).map(|(id, message)| {
-            if let Some(forwarded_as) = place_of_forwarded(id, &message) {
+        let mut taken: Vec<_> = waiting.extract_if(|_, message| which(message)).collect();
+        taken.sort_unstable_by_key(|(id, _)| *id);
+        for (id, message) in &taken {
+            if let Some(forwarded_as) = place_of_forwarded(*id, message) {
                 forwarded.remove(&forwarded_as);
             }
-            message
-        });
-        taken.collect()
+        }
+        taken.into_iter().map(|(_, message)| message).collect()
     }
 }
 
