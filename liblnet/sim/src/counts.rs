@@ -26,6 +26,10 @@ pub struct Counts {
     pub pairs_ended: u64,
     /// Messages that had to wait for a buffer.
     pub holds: u64,
+    /// Messages that routers began to send before they had arrived.
+    pub begun_early: u64,
+    /// The same, of those that did not arrive in time or at all.
+    pub abandoned: u64,
     pairs: Option<BTreeMap<(NodeId, NodeId), Exchange>>,
 }
 

@@ -3,10 +3,10 @@
 use crate::link::InterfaceId;
 use crate::network::{ConnError, Meeting, Network};
 use crate::trace::NodeId;
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
-use lnet_core::{Cause, Confirmation, MessageOrigin, Ni, OutgoingMessage, Pooled};
-use lnet_wire::{NetType, Nid};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use lnet_core::lnd::{ArrivalWaiter, DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
+use lnet_core::{Cause, Confirmation, Errno, MessageOrigin, Ni, OutgoingMessage, Pooled};
+use lnet_wire::{NetType, Nid, ProcessId};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// The network as nodes' drivers share it with the world. Its lock is never held over a call of the core.
 #[derive(Clone)]
@@ -54,7 +54,13 @@ impl LndNi for SimNi {
                 return self.network.lock().hand_back(self.place, message);
             }
         }
-        self.network.lock().send(self.place, message)
+        let arrives = message.arrival().is_some();
+        let waiter = arrives.then(|| PartWaiter::new(&self.network));
+        self.network.lock().send(self.place, message, waiter)
+    }
+
+    fn may_cut_through(&self, to: ProcessId, length: usize) -> bool {
+        self.network.lock().may_cut_through(self.place, to.nid, length)
     }
 
     fn incarnation(&self, peer: Nid) -> Option<u64> {
@@ -74,6 +80,14 @@ impl LndNi for SimNi {
         if let Some(upcalls) = upcalls {
             let told = |(message, failure)| upcalls.finalize(message, Err(failure));
             unfinished.into_iter().for_each(told);
+            let receptions = self.network.lock().take_receptions_of(self.place);
+            for mut reception in receptions {
+                match (reception.message.take(), reception.deferred) {
+                    (Some(message), _) => upcalls.received(message, Err(Errno::Shutdown)),
+                    (None, Some(deferred)) => self.network.lock().wait_on(deferred, reception, None),
+                    (None, None) => {}
+                }
+            }
         }
     }
 }
@@ -87,5 +101,44 @@ pub(crate) struct HeldRx {
 impl DeferredRx for HeldRx {
     fn resume(&self, action: RxAction) {
         self.network.lock().resumed.push_back((self.number, action));
+    }
+}
+
+/// Writes more of a message that is sent while it arrives.
+pub(crate) struct PartWaiter {
+    /// Referred to weakly, as the network has this waiter.
+    network: Weak<Mutex<Network>>,
+    number: OnceLock<u64>,
+}
+
+impl PartWaiter {
+    fn new(network: &Shared) -> Arc<Self> {
+        Arc::new(Self { network: Arc::downgrade(&network.0), number: OnceLock::new() })
+    }
+
+    /// Names the message.
+    pub(crate) fn follows(&self, number: u64) {
+        let _ = self.number.set(number);
+    }
+
+    pub(crate) fn weak(this: &Arc<Self>) -> Weak<dyn ArrivalWaiter> {
+        let this: Arc<dyn ArrivalWaiter> = Arc::clone(this) as Arc<dyn ArrivalWaiter>;
+        Arc::downgrade(&this)
+    }
+
+    fn with_network(&self, act: impl FnOnce(&mut Network, u64)) {
+        if let (Some(network), Some(number)) = (self.network.upgrade(), self.number.get()) {
+            act(&mut Shared(network).lock(), *number);
+        }
+    }
+}
+
+impl ArrivalWaiter for PartWaiter {
+    fn on_arrival(self: Arc<Self>) {
+        self.with_network(Network::take_arrived);
+    }
+
+    fn on_arrival_failed(self: Arc<Self>) {
+        self.with_network(Network::plan_end_of);
     }
 }

@@ -18,6 +18,12 @@ pub(crate) enum SimEvent {
     Ack(u64),
     /// A gateway's confirmation arrives.
     Confirmation(u64),
+    /// A driver checks a message that it sends while it arrives.
+    StarvedCheck(u64),
+    /// A driver learns that a message which it sends will not arrive.
+    ArrivalFailed(u64),
+    /// A driver learns that the rest of a message which it receives will not arrive.
+    ReceptionLost(u64),
     /// An interface is told that its connections to a peer NI have ended.
     ConnectionsEnded(InterfaceId, Nid),
     /// An interface connects again to a peer NI that did not respond.

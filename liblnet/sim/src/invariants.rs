@@ -2,8 +2,9 @@
 
 use crate::trace::NodeId;
 use crate::world::World;
+use lnet_core::health::NiKind;
 use lnet_core::topology::PeerState;
-use lnet_core::{Core, DiscoveryMode};
+use lnet_core::{Core, DiscoveryMode, MAX_HEALTH};
 use lnet_wire::Nid;
 use std::collections::HashMap;
 
@@ -74,6 +75,56 @@ const BUSY: [(PeerState, &str); 4] = [
     (PeerState::DATA_PRESENT, "DATA_PRESENT"),
     (PeerState::DISCOVERING, "DISCOVERING"),
 ];
+
+/// Checks that every interface and peer NI of a node is healthy and usable, and that none is in recovery.
+pub fn healthy(core: &Core) -> Result<(), String> {
+    for ni in core.nets().nis().filter(|ni| !ni.nid().is_loopback()) {
+        let health = ni.health();
+        if health < MAX_HEALTH || ni.is_fatal() {
+            return Err(format!("{} has health {health}, fatal: {}", ni.nid(), ni.is_fatal()));
+        }
+    }
+    for peer_ni in core.peer_nis() {
+        let (nid, health) = (peer_ni.nid(), peer_ni.health());
+        if health < MAX_HEALTH {
+            return Err(format!("its peer NI {nid} has health {health}"));
+        }
+        if !peer_ni.unresponsive_from().is_empty() {
+            return Err(format!("its peer NI {nid} has an unresponsive path"));
+        }
+    }
+    for side in [NiKind::Local, NiKind::Peer] {
+        let unhealthy = core.admin().recovery_queue(side);
+        if !unhealthy.is_empty() {
+            return Err(format!("{unhealthy:?} are still in recovery"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a node on which nothing is under way has all its credits, router buffers and messages.
+pub fn nothing_kept(core: &Core) -> Result<(), String> {
+    for ni in core.nets().nis().filter(|ni| !ni.nid().is_loopback()) {
+        let (credits, all) = (ni.credits().0, ni.tunables().credits as i32);
+        if credits != all {
+            return Err(format!("{} has {credits} credits of {all}", ni.nid()));
+        }
+    }
+    for peer_ni in core.peer_nis() {
+        let (nid, credits) = (peer_ni.nid(), peer_ni.credits().0);
+        if credits != peer_ni.max_credits() as i32 || peer_ni.queued_bytes() > 0 {
+            return Err(format!("its peer NI {nid} has {credits} credits"));
+        }
+    }
+    let pools = (0..).map_while(|cpt| core.admin().router_buffers(cpt)).flatten();
+    for pool in pools.filter(|pool| pool.credits != pool.buffers as i32) {
+        return Err(format!("it lacks router buffers: {pool:?}"));
+    }
+    match core.message_counts().msgs_alloc {
+        0 => Ok(()),
+        alive => Err(format!("{alive} messages are still allocated")),
+    }
+}
 
 /// Checks two nodes that have exchanged messages in both directions since the last change: each knows the current
 /// state of the other, and has the acknowledgement of its push. Nodes that do not discover are known by single NIDs.

@@ -46,6 +46,8 @@ pub struct Op {
     pub target: Nid,
     /// The kind of the operation.
     pub ask: OpKind,
+    /// Number of bytes to transfer.
+    pub bytes: u32,
     /// The time of the start.
     pub started: Time,
     /// The time of the SEND event.
@@ -97,6 +99,7 @@ pub(crate) struct Start {
     pub(crate) node: NodeId,
     pub(crate) target: Nid,
     pub(crate) ask: OpKind,
+    pub(crate) bytes: u32,
     pub(crate) started: Time,
     pub(crate) paths: Vec<(Nid, Nid)>,
 }
@@ -124,12 +127,13 @@ impl Ledger {
     }
 
     pub(crate) fn start(&mut self, start: Start) -> OpId {
-        let Start { node, target, ask, started, paths } = start;
+        let Start { node, target, ask, bytes, started, paths } = start;
         self.open += 1;
         self.ops.push(Op {
             node,
             target,
             ask,
+            bytes,
             started,
             left: None,
             sent: None,

@@ -14,11 +14,12 @@ use lnet_log::History;
 use lnet_wire::ping_info::Features;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
+use lolnd::copy::copy;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Size in bytes of the memory that every node serves.
-pub(crate) const SERVED: u32 = 64;
+/// Size in bytes of the memory that a node serves unless its specification says otherwise.
+const SERVED: u32 = 64;
 
 /// The specification of a node.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub struct NodeSpec {
     pub forwards: Option<[u32; 3]>,
     /// Where changes of state are kept, if anywhere.
     pub history: Option<Arc<History>>,
+    /// Size in bytes of the memory that the node serves.
+    pub serves: u32,
 }
 
 impl NodeSpec {
@@ -57,6 +60,7 @@ impl NodeSpec {
             routes: Vec::new(),
             forwards: None,
             history: None,
+            serves: SERVED,
         }
     }
 
@@ -128,9 +132,13 @@ pub(crate) fn lock(ledger: &SharedLedger) -> MutexGuard<'_, Ledger> {
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory that an MD owns.
-pub(crate) fn owned_memory(len: u32) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
+/// Memory that an MD owns, with bytes that differ by their place and by `mark`.
+pub(crate) fn owned_memory(len: u32, mark: u64) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
     let room = RecvBuffer::new(len);
+    let words = (0..u64::from(len.div_ceil(8))).flat_map(|at| (mark ^ at).to_ne_bytes());
+    let bytes: Vec<u8> = words.take(len as usize).collect();
+    let memory = MdMemory::contiguous(bytes.as_ptr() as usize, len);
+    copy(memory.slice(0, len), room.memory().slice(0, len));
     (room.memory(), Arc::new(room))
 }
 
@@ -174,20 +182,20 @@ impl Incarnation {
         for route in &spec.routes {
             core.admin().add_route(*route)?;
         }
-        let (memory, served) = owned_memory(SERVED);
+        let (memory, served) = owned_memory(spec.serves, !cookie);
         let incarnation = Self { core, queue, _served: served };
-        incarnation.serve(memory)?;
+        incarnation.serve(memory, spec.serves)?;
         Ok(incarnation)
     }
 
     /// Offers memory for all PUTs and GETs.
-    fn serve(&self, memory: MdMemory) -> Result<(), Errno> {
+    fn serve(&self, memory: MdMemory, length: u32) -> Result<(), Errno> {
         let (bits, any) = (MATCH_BITS, OPERATION);
         let me =
             self.core.data_path().me_attach(PORTAL, MatchId::ANY, bits, any, false, InsertPosition::After)?;
         let options =
             MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0 | MdOptions::TRUNCATE.0;
-        let spec = self.md_spec(SERVER, -1, SERVED, options);
+        let spec = self.md_spec(SERVER, -1, length, options);
         self.core.data_path().md_attach(me, spec, memory, false, &mut |_| ())
     }
 

@@ -26,7 +26,14 @@ impl World {
         let served = spec.portal == PORTAL;
         let paths = if served { self.paths(&core, node, nid, spec.source) } else { Vec::new() };
         let now = self.clock.now();
-        let id = lock(&self.ledger).start(Start { node, target: nid, ask: spec.ask, started: now, paths });
+        let id = lock(&self.ledger).start(Start {
+            node,
+            target: nid,
+            ask: spec.ask,
+            bytes: spec.bytes,
+            started: now,
+            paths,
+        });
         if let Err(errno) = self.begin(&core, id, node, nid, spec) {
             self.fail(format!("{node} cannot start an operation to {nid}: {}", errno.text()));
         }
@@ -41,7 +48,7 @@ impl World {
         };
         let threshold = if ask == OpKind::Put { 1 } else { 2 };
         let spec = incarnation.md_spec(id.0, threshold, bytes, 0);
-        let (memory, owner) = owned_memory(bytes);
+        let (memory, owner) = owned_memory(bytes, operation_bits(id));
         let md = core.data_path().bind_owned(spec, memory, true, owner)?;
         lock(&self.ledger).set_md(id, md);
         let match_bits = MATCH_BITS | operation_bits(id);

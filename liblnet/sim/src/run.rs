@@ -73,6 +73,9 @@ impl World {
                     self.settle(place.node);
                 }
             }
+            SimEvent::StarvedCheck(number) => self.network.lock().check_starved(number),
+            SimEvent::ArrivalFailed(number) => self.network.lock().abandon(number),
+            SimEvent::ReceptionLost(number) => self.lose_reception(number),
             SimEvent::Connect(from, peer) => self.connect_again(from, peer),
             SimEvent::PathCheck(from, peer) => self.check_path(from, peer),
             SimEvent::Wake(node) => self.wake(node, at),
@@ -171,7 +174,11 @@ impl World {
     pub(crate) fn step_unchosen(&mut self, all: bool) -> bool {
         let due = {
             let network = self.network.lock();
-            all && !network.only_recovers() || matches!(network.events.peek(), Some(SimEvent::Finish(_)))
+            all && !network.only_recovers()
+                || matches!(
+                    network.events.peek(),
+                    Some(SimEvent::Finish(_) | SimEvent::ReceptionLost(_) | SimEvent::ArrivalFailed(_))
+                )
         };
         due && self.step()
     }
@@ -201,9 +208,11 @@ impl World {
             return;
         }
         let node = key.receiver();
-        let arrival = self.network.lock().take_arrival(key);
-        if let Some(arrival) = arrival {
-            self.arrive(arrival);
+        if !self.deliver_part(key) {
+            let arrival = self.network.lock().take_arrival(key);
+            if let Some(arrival) = arrival {
+                self.arrive(arrival);
+            }
         }
         self.settle(node);
     }
@@ -225,7 +234,23 @@ impl World {
     }
 
     fn arrive(&mut self, arrival: Arrival) {
-        let meeting = self.network.lock().be_met(&arrival);
+        let action = self.receive(&arrival);
+        match action {
+            (RxAction::Deliver(message), _) => {
+                place(&*arrival.upcalls, message, arrival.in_flight.payload.as_deref(), Ok(()));
+            }
+            (RxAction::Discard, _) => {}
+            (RxAction::Defer, Some(number)) => self.network.lock().hold(number, arrival),
+            (RxAction::Defer, None) => self.fail("a message is to wait, and for nothing".to_owned()),
+            (RxAction::Reject(violation), _) => {
+                self.fail(format!("{} refuses a message: {violation}", arrival.key.receiver()));
+            }
+        }
+    }
+
+    /// Passes a message to the core. Returns the core's decision, with the number by which a message that is to wait is resumed.
+    pub(crate) fn receive(&self, arrival: &Arrival) -> (RxAction, Option<u64>) {
+        let meeting = self.network.lock().be_met(arrival);
         if let Some(Meeting { ni, upcalls, incarnation }) = meeting {
             upcalls.connected(&ni, arrival.from, incarnation);
         }
@@ -242,17 +267,7 @@ impl World {
             &arrival.provenance,
             &make_deferred,
         );
-        match (action, asked.into_inner()) {
-            (RxAction::Deliver(message), _) => {
-                place(&*arrival.upcalls, message, arrival.in_flight.payload.as_deref(), Ok(()));
-            }
-            (RxAction::Discard, _) => {}
-            (RxAction::Defer, Some(number)) => self.network.lock().hold(number, arrival),
-            (RxAction::Defer, None) => self.fail("a message is to wait, and for nothing".to_owned()),
-            (RxAction::Reject(violation), _) => {
-                self.fail(format!("{} refuses a message: {violation}", arrival.key.receiver()));
-            }
-        }
+        (action, asked.into_inner())
     }
 
     /// Completes an action on a node: delivers messages that waited for it, and runs its monitor
@@ -262,6 +277,7 @@ impl World {
             return;
         }
         for _ in 0..SPINS {
+            self.network.lock().plan_losses();
             self.drain(node);
             let Some(core) = self.core(node) else { return };
             let wake = earliest(core.monitor().run(), self.discovery(&core));
@@ -296,6 +312,7 @@ impl World {
 
     /// Delivers the messages that waited for a buffer and have one.
     pub(crate) fn drain(&mut self, node: NodeId) {
+        self.resume_parts();
         loop {
             let resumed = self.network.lock().take_resumed();
             let Some((Waiting { upcalls, in_flight, broken, .. }, action)) = resumed else { return };

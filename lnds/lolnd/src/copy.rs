@@ -21,9 +21,14 @@ pub fn append(bytes: &mut Vec<u8>, memory: MemSlice<'_>, limit: usize) {
 
 /// Copies `bytes` to the payload memory of an arriving message; bytes beyond its length are discarded.
 pub fn fill_payload_of(message: &ArrivingMessage, bytes: &[u8]) {
-    let len = bytes.len().min(message.payload_len()) as u32;
+    fill_payload_at(message, 0, bytes);
+}
+
+/// Copies `bytes` to the payload memory of an arriving message, `at` bytes after its begin; bytes beyond its length are discarded.
+pub fn fill_payload_at(message: &ArrivingMessage, at: usize, bytes: &[u8]) {
+    let len = bytes.len().min(message.payload_len().saturating_sub(at)) as u32;
     let memory = MdMemory::contiguous(bytes.as_ptr() as usize, len);
-    copy(memory.slice(0, len), message.payload());
+    copy(memory.slice(0, len), message.payload().advanced(at));
 }
 
 /// Copies bytes from `from` to `to` until either ends. The two may overlap.

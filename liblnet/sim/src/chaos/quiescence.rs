@@ -2,8 +2,7 @@
 //! queues return to their initial values.
 
 use super::*;
-use lnet_core::MAX_HEALTH;
-use lnet_core::health::NiKind;
+use crate::invariants;
 
 /// Time after which every operation must have ended.
 const UNTIL_ALL_HAS_ENDED: Duration = Duration::from_secs(160);
@@ -49,39 +48,8 @@ impl Chaos {
     fn all_is_as_it_was(&self) -> Result<(), String> {
         self.world.node_ids().try_for_each(|node| {
             let Some(core) = self.world.core(node) else { return Ok(()) };
-            let wrong = |what: String| Err(format!("{node} after all faults were repaired: {what}"));
-            for ni in core.nets().nis().filter(|ni| !ni.nid().is_loopback()) {
-                let (health, credits) = (ni.health(), ni.credits().0);
-                let whole = ni.tunables().credits as i32;
-                if health < MAX_HEALTH || ni.is_fatal() {
-                    return wrong(format!("{} has health {health}, fatal: {}", ni.nid(), ni.is_fatal()));
-                }
-                if credits != whole {
-                    return wrong(format!("{} has {credits} credits of {whole}", ni.nid()));
-                }
-            }
-            for peer_ni in core.peer_nis() {
-                let (nid, health, credits) = (peer_ni.nid(), peer_ni.health(), peer_ni.credits().0);
-                if health < MAX_HEALTH {
-                    return wrong(format!("its peer NI {nid} has health {health}"));
-                }
-                if credits != peer_ni.max_credits() as i32 || peer_ni.queued_bytes() > 0 {
-                    return wrong(format!("its peer NI {nid} has {credits} credits"));
-                }
-                if !peer_ni.unresponsive_from().is_empty() {
-                    return wrong(format!("its peer NI {nid} has an unresponsive path"));
-                }
-            }
-            for side in [NiKind::Local, NiKind::Peer] {
-                let unhealthy = core.admin().recovery_queue(side);
-                if !unhealthy.is_empty() {
-                    return wrong(format!("{unhealthy:?} are still in recovery"));
-                }
-            }
-            match core.message_counts().msgs_alloc {
-                0 => Ok(()),
-                alive => wrong(format!("{alive} messages are still allocated")),
-            }
+            let wrong = |what: String| format!("{node} after all faults were repaired: {what}");
+            invariants::nothing_kept(&core).and_then(|()| invariants::healthy(&core)).map_err(wrong)
         })
     }
 

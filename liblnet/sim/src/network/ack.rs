@@ -1,6 +1,7 @@
 //! Delivery ACKs: a message counts as sent when its receiver has confirmed it. Message IDs, ACKs, duplicates.
 
 use super::*;
+use crate::driver::PartWaiter;
 
 /// The lane of messages that arrive although their connection has ended for the sender.
 pub(super) const LATE_LANE: u8 = u8::MAX - 1;
@@ -23,8 +24,9 @@ impl Network {
         message: Pooled<OutgoingMessage>,
         payload: Option<Box<[u8]>>,
         digest: Digest,
+        waiter: Option<Arc<PartWaiter>>,
     ) -> SendOutcome {
-        self.send_acked_since(self.now(), from, message, payload, digest)
+        self.send_acked_since(self.now(), from, message, payload, digest, waiter)
     }
 
     /// Sends a message that its driver has had since `sent`, as [`Network::send_acked`] does.
@@ -35,6 +37,7 @@ impl Network {
         mut message: Pooled<OutgoingMessage>,
         payload: Option<Box<[u8]>>,
         digest: Digest,
+        waiter: Option<Arc<PartWaiter>>,
     ) -> SendOutcome {
         let peer = message.next_hop().nid;
         let both_ways = self.is_open_both_ways(from, peer);
@@ -51,22 +54,30 @@ impl Network {
         let carried = message.carried_origin();
         let header = *message.header();
         self.attempted.extend(asked_by(&header));
-        let key = to.map(|to| LinkKey { from, to, lane: self.lane(from, to) });
+        let key = to.map(|to| LinkKey { from, to, lane: self.lane_for(from, to, payload.as_deref()) });
         let connected = key.is_some_and(|key| self.connect(key, both_ways));
         let mut left = connected;
         if let Some(key) = key {
+            let progress = self.progress(key, &message, carried.is_some());
+            let arrives = self.now();
+            let in_flight = InFlight { header, payload, carried, arrives, number, name, progress };
+            self.note_payload(from, &in_flight);
             let latency = self.latency_to(from, peer);
             let now = self.now();
             let link = self.links.entry(key).or_default();
             let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
             left &= link.queue.len() < WINDOW;
-            link.queue.push_back(InFlight { header, payload, carried, arrives, number, name });
+            link.queue.push_back(InFlight { arrives, ..in_flight });
             if link.queue.len() == 1 {
                 self.arm(key);
             }
         }
-        let (owed, result) = (false, Ok(()));
-        self.unfinished.insert(number, Unfinished { from, peer, key, message, sent, left, owed, result });
+        let unfinished =
+            Unfinished { from, peer, key, message, sent, left, owed: false, result: Ok(()), following: None };
+        self.unfinished.insert(number, unfinished);
+        if let Some(waiter) = waiter {
+            self.follow(number, waiter);
+        }
         self.watch_path(from, peer);
         if let Some(key) = key.filter(|_| self.one_in(self.config.breaks_one_in)) {
             self.counts.breaks += 1;
@@ -132,7 +143,7 @@ impl Network {
             return true;
         }
         if in_flight.name.again {
-            self.supersede(key, in_flight);
+            self.supersede(key, in_flight.number, in_flight.name.number);
         }
         let fresh = self.taken.entry(key.to.node).or_default().insert(in_flight.name.number);
         if !fresh {
@@ -142,21 +153,19 @@ impl Network {
     }
 
     /// Ends the connection of an earlier attempt to send this message, so that the rest of that never arrives.
-    fn supersede(&mut self, key: LinkKey, in_flight: &InFlight) {
+    pub(super) fn supersede(&mut self, key: LinkKey, number: u64, name: u64) {
         let earlier: Vec<LinkKey> = self
             .links
             .iter()
             .filter(|(other, link)| {
-                let same =
-                    |it: &InFlight| it.name.number == in_flight.name.number && it.number != in_flight.number;
+                let same = |it: &InFlight| it.name.number == name && it.number != number;
                 other.to.node == key.to.node && link.queue.iter().any(same)
             })
             .map(|(key, _)| *key)
             .collect();
         for earlier in earlier {
             let Some(link) = self.links.get_mut(&earlier) else { continue };
-            let is_other =
-                |it: &InFlight| it.name.number != in_flight.name.number || it.number == in_flight.number;
+            let is_other = |it: &InFlight| it.name.number != name || it.number == number;
             link.queue.retain(is_other);
             if link.queue.is_empty() {
                 self.links.remove(&earlier);
@@ -208,7 +217,7 @@ impl Network {
     ) -> SendOutcome {
         let payload = (message.payload_len() > 0).then(|| payload_of(&message));
         let digest = Digest::of(message.header(), payload.as_deref().filter(|_| self.trace.is_kept()));
-        self.send_acked_since(sent, from, message, payload, digest)
+        self.send_acked_since(sent, from, message, payload, digest, None)
     }
 
     /// Returns how long the sender's TCP waits before it retransmits.

@@ -5,8 +5,7 @@ use super::*;
 impl Network {
     /// Returns the connections whose next message may arrive now, in a reproducible order.
     pub(crate) fn ready(&self) -> Vec<LinkKey> {
-        let ready = |link: &Link| !link.queue.is_empty() && link.stopped_by.is_none() && !link.stalled;
-        self.links.iter().filter(|(_, link)| ready(link)).map(|(key, _)| *key).collect()
+        self.links.iter().filter(|(_, link)| link.is_readable()).map(|(key, _)| *key).collect()
     }
 
     /// Whether this plan for an arrival is still valid.
@@ -19,21 +18,7 @@ impl Network {
         if self.confirms() && !self.is_passable(key) {
             return None;
         }
-        let link = self.links.get_mut(&key)?;
-        let in_flight = link.queue.pop_front()?;
-        let room_for = link.queue.get(WINDOW - 1).map(|in_flight| in_flight.number);
-        if link.queue.is_empty() {
-            self.links.remove(&key);
-        } else {
-            self.arm(key);
-        }
-        match room_for {
-            Some(number) if self.confirms() => {
-                self.unfinished.entry(number).and_modify(|it| it.left = true);
-            }
-            Some(number) => self.plan_finish(number, Duration::ZERO),
-            None => {}
-        }
+        let in_flight = self.pop_first(key)?;
         let digest = || Digest::of(&in_flight.header, in_flight.payload.as_deref());
         if self.confirms() && !self.take(key, &in_flight) {
             self.note_of(key.to.node, || TraceEvent::Deduplicated(digest()));
@@ -60,6 +45,26 @@ impl Network {
         let hop = self.origin(key.from.node, in_flight.name.number);
         let provenance = Provenance { hop, carried: in_flight.carried, ..Provenance::default() };
         Some(Arrival { key, ni, upcalls, from, provenance, in_flight })
+    }
+
+    /// Takes the first message of a connection; its sender's socket has room for another one.
+    pub(super) fn pop_first(&mut self, key: LinkKey) -> Option<InFlight> {
+        let link = self.links.get_mut(&key)?;
+        let in_flight = link.queue.pop_front()?;
+        let room_for = link.queue.get(WINDOW - 1).map(|in_flight| in_flight.number);
+        if link.queue.is_empty() {
+            self.links.remove(&key);
+        } else {
+            self.arm(key);
+        }
+        match room_for {
+            Some(number) if self.confirms() => {
+                self.unfinished.entry(number).and_modify(|it| it.left = true);
+            }
+            Some(number) => self.plan_finish(number, Duration::ZERO),
+            None => {}
+        }
+        Some(in_flight)
     }
 
     pub(super) fn arm(&mut self, key: LinkKey) {
@@ -89,6 +94,21 @@ impl Network {
             self.links.entry(key).or_default().stopped_by = Some(number);
         }
         self.waiting.insert(number, Waiting { key, upcalls, in_flight, broken: false });
+    }
+
+    /// Takes the core's decision about a message that waited while its payload arrives in parts.
+    pub(crate) fn take_resumed_part(&mut self) -> Option<(u64, RxAction)> {
+        let number_of = |deferred: u64| {
+            let waits = |(number, it): (&u64, &Reception)| (it.deferred == Some(deferred)).then_some(*number);
+            self.receptions.iter().find_map(waits)
+        };
+        let (at, number) = self
+            .resumed
+            .iter()
+            .enumerate()
+            .find_map(|(at, (deferred, _))| Some((at, number_of(*deferred)?)))?;
+        let (_, action) = self.resumed.remove(at)?;
+        Some((number, action))
     }
 
     /// Takes a message that waited, with the core's decision; its connection continues now.

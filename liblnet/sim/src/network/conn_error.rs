@@ -13,6 +13,8 @@ pub(crate) enum ConnError {
     Unresponsive,
     /// Nothing was confirmed within the timeout.
     Stalled,
+    /// A message that was sent while it arrived could not be completed in time.
+    Abandoned,
     /// The core aborted the message, for this cause.
     Aborted(Cause),
     /// The interface, or its node, is shut down.
@@ -27,6 +29,7 @@ impl ConnError {
             (true, false) => Delivery::Unknown,
             (true, true) => Delivery::Deduplicated,
         };
+        let delivery = if self == Self::Abandoned { Delivery::Abandoned } else { delivery };
         SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
@@ -41,6 +44,7 @@ impl ConnError {
                 Cause::RemoteError | Cause::RemoteDropped => Errno::HostUnreachable,
                 _ => Errno::NetworkDown,
             },
+            Self::Abandoned => Errno::ConnectionAborted,
             Self::Shutdown => Errno::Shutdown,
         }
     }
@@ -53,7 +57,7 @@ impl ConnError {
             (Self::Stalled, false) => Cause::LocalTimeout,
             (Self::Stalled, true) => Cause::RemoteTimeout,
             (Self::Aborted(cause), _) => cause,
-            (Self::Shutdown, _) => Cause::LocalAborted,
+            (Self::Abandoned | Self::Shutdown, _) => Cause::LocalAborted,
         }
     }
 
@@ -64,6 +68,7 @@ impl ConnError {
             Self::EndedByPeer => "its connection broke",
             Self::Unresponsive => "the path is unresponsive, and there is another",
             Self::Stalled => "it was not confirmed in time",
+            Self::Abandoned => "a message on its connection did not arrive",
             Self::Aborted(_) => "the core aborted it",
             Self::Shutdown => "its interface ends",
         }

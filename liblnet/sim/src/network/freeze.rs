@@ -7,9 +7,11 @@ impl Network {
     pub(crate) fn postpones(&mut self, due: SimEvent) -> bool {
         let node = match due {
             SimEvent::Arrival(key, _) => Some(key.receiver()),
-            SimEvent::Finish(number) | SimEvent::Ack(number) => {
-                self.unfinished.get(&number).map(|it| it.from.node)
-            }
+            SimEvent::ReceptionLost(number) => self.receiver_of(number),
+            SimEvent::Finish(number)
+            | SimEvent::Ack(number)
+            | SimEvent::StarvedCheck(number)
+            | SimEvent::ArrivalFailed(number) => self.unfinished.get(&number).map(|it| it.from.node),
             SimEvent::Confirmation(number) => self.receiver_of_confirmation(number),
             SimEvent::PathCheck(place, _)
             | SimEvent::ConnectionsEnded(place, _)

@@ -10,6 +10,7 @@ mod conn_error;
 mod connection_loss;
 mod freeze;
 mod meetings;
+mod parts;
 mod sending;
 mod unresponsive;
 
@@ -17,6 +18,8 @@ pub(crate) use confirmations::Confirmed;
 pub use confirmations::Notice;
 pub(crate) use conn_error::ConnError;
 pub(crate) use meetings::Meeting;
+pub use parts::Parts;
+pub(crate) use parts::{NextPart, Part, Reception};
 pub(crate) use unresponsive::{Finding, PathCheck};
 
 use crate::counts::Counts;
@@ -92,6 +95,8 @@ pub struct NetworkConfig {
     pub breaks_one_in: u32,
     /// The moment when messages count as sent.
     pub delivery: Delivery,
+    /// The way in which large payloads arrive that pass routers, with [`Delivery::Acked`]; `None`: as a whole.
+    pub parts: Option<Parts>,
 }
 
 impl Default for NetworkConfig {
@@ -105,6 +110,7 @@ impl Default for NetworkConfig {
             connections: 1,
             breaks_one_in: 0,
             delivery: Delivery::Socket,
+            parts: None,
         }
     }
 }
@@ -124,6 +130,8 @@ struct Link {
     armed: u64,
     /// Whether the connection's messages wait until there is a path again.
     stalled: bool,
+    /// Whether all has been read of what the sender has of a message that is arriving there.
+    starved: bool,
 }
 
 /// A message under way.
@@ -135,6 +143,8 @@ pub(crate) struct InFlight {
     arrives: Time,
     number: u64,
     name: MessageId,
+    /// The state of a payload that arrives in parts.
+    progress: Option<parts::Progress>,
 }
 
 /// The ID by which a receiver recognises a message that comes again ([`OutgoingMessage::message_id`]).
@@ -166,6 +176,8 @@ struct Unfinished {
     /// Whether the receiver has the message, and its delivery ACK is pending.
     owed: bool,
     result: Result<(), SendFailure>,
+    /// Set if the message is sent while it arrives.
+    following: Option<parts::Following>,
 }
 
 impl Unfinished {
@@ -243,6 +255,14 @@ pub(crate) struct Network {
     taken: HashMap<NodeId, HashSet<u64>>,
     /// The interface that each interface has met last under each NID.
     met: HashMap<(InterfaceId, Nid), InterfaceId>,
+    /// Messages that are being read in parts.
+    receptions: BTreeMap<u64, Reception>,
+    /// Receptions of messages that arrive again.
+    pub(crate) superseded: Vec<u64>,
+    /// Payloads as their sources have sent them, by the number of the message there.
+    sources: HashMap<u64, Vec<Box<[u8]>>>,
+    /// The numbers of those that have reached their destinations: copies of them are not compared.
+    delivered: HashSet<u64>,
 }
 
 impl Network {
@@ -275,6 +295,10 @@ impl Network {
             confirmations: BTreeMap::new(),
             taken: HashMap::new(),
             met: HashMap::new(),
+            receptions: BTreeMap::new(),
+            superseded: Vec::new(),
+            sources: HashMap::new(),
+            delivered: HashSet::new(),
         }
     }
 
@@ -331,6 +355,7 @@ impl Network {
             }
         }
         self.hang_up(|key| key.to.node == node, "the node is down");
+        self.cut_short(node);
         let now = self.now();
         self.faults.shut_off(node, now);
         self.taken.remove(&node);
@@ -359,6 +384,7 @@ impl Network {
             arrives,
             number: self.numbers,
             name,
+            progress: None,
         });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);

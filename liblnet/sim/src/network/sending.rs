@@ -1,9 +1,16 @@
 //! Sending of messages from a node into the network.
 
 use super::*;
+use crate::driver::PartWaiter;
 
 impl Network {
-    pub(crate) fn send(&mut self, from: InterfaceId, message: Pooled<OutgoingMessage>) -> SendOutcome {
+    /// Sends a message. `waiter` follows the arrival of one that is still arriving.
+    pub(crate) fn send(
+        &mut self,
+        from: InterfaceId,
+        message: Pooled<OutgoingMessage>,
+        waiter: Option<Arc<PartWaiter>>,
+    ) -> SendOutcome {
         if self.faults.is_shut_off(from.node) {
             return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
         }
@@ -21,7 +28,7 @@ impl Network {
         self.counts.sent(from.node, to.map(|to| to.node), digest.purpose);
         self.note_of(from.node, || TraceEvent::Sent(digest));
         if self.confirms() {
-            return self.send_acked(from, message, payload, digest);
+            return self.send_acked(from, message, payload, digest, waiter);
         }
         match to.map(|to| (to, self.is_open_from(from, to))) {
             None => self.fail(from, message, digest, Errno::HostUnreachable.into()),
@@ -69,7 +76,15 @@ impl Network {
         let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
         let taken = link.queue.len() < WINDOW;
         let name = MessageId { number, again: false };
-        link.queue.push_back(InFlight { header, payload, carried: None, arrives, number, name });
+        link.queue.push_back(InFlight {
+            header,
+            payload,
+            carried: None,
+            arrives,
+            number,
+            name,
+            progress: None,
+        });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);
         }
@@ -123,8 +138,11 @@ impl Network {
     ) {
         let (peer, sent) = (message.next_hop().nid, self.now());
         let (left, owed) = (result.is_ok(), false);
-        self.unfinished
-            .insert(number, Unfinished { from, peer, key: None, message, sent, left, owed, result });
+        let key = None;
+        self.unfinished.insert(
+            number,
+            Unfinished { from, peer, key, message, sent, left, owed, result, following: None },
+        );
     }
 
     pub(super) fn plan_finish(&mut self, number: u64, after: Duration) {

@@ -159,7 +159,7 @@ impl Network {
     }
 
     /// Handles a connection that the receiver has closed: its sender gets an error, if it can be reached.
-    fn end_by_peer(&mut self, key: LinkKey) {
+    pub(super) fn end_by_peer(&mut self, key: LinkKey) {
         if self.is_open_from(key.to, key.from) {
             self.end_direction(key, ConnError::EndedByPeer, false);
         } else if !self.keys(|other| *other == key).is_empty() {
@@ -195,7 +195,7 @@ impl Network {
         let lingers = lingers && self.config.order == Order::Timed && self.is_open_from(key.from, key.to);
         for in_flight in link.queue {
             let left = self.unfinished.get(&in_flight.number).is_some_and(|it| it.left);
-            if lingers && left && self.random.bool() {
+            if lingers && left && in_flight.is_whole() && self.random.bool() {
                 let late = LinkKey { lane: LATE_LANE, ..key };
                 let link = self.links.entry(late).or_default();
                 link.queue.push_back(in_flight);

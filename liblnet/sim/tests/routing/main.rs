@@ -3,6 +3,7 @@
 
 mod circles;
 mod configurations;
+mod cut_through;
 mod kernel_routers;
 #[path = "../support/logged.rs"]
 mod logged;

@@ -1,7 +1,9 @@
 //! Random sites of many kinds with random faults of their routers.
 
+use super::cut_through::{LARGE as LARGE_MESSAGE, in_parts, nothing_is_kept};
 use super::*;
 use lnet_core::topology::Route;
+use lnet_sim::OpSpec;
 use std::thread;
 use std::time::Instant;
 
@@ -18,6 +20,8 @@ struct Plan {
     router_rails: u32,
     /// Router buffers of each size; 0: the default.
     buffers: u32,
+    /// The number of operations of which one is large, and arrives in parts; 0: none is.
+    large_one_in: u32,
     seconds: f64,
     /// Number of operations begun at a time, and the seconds between.
     asks: u32,
@@ -95,6 +99,7 @@ impl Plan {
             end_rails: random.u32(1..=2),
             router_rails: random.u32(1..=2),
             buffers: if random.u32(0..3) == 0 { 4 } else { 0 },
+            large_one_in: if random.u32(0..4) == 0 { 24 } else { 0 },
             seconds: 12.0,
             asks: 4,
             pause: 0.01,
@@ -112,6 +117,7 @@ impl Plan {
             end_rails: 1,
             router_rails: 1,
             buffers: if random.u32(0..3) == 0 { 4 } else { 0 },
+            large_one_in: if random.u32(0..3) == 0 { 2 } else { 0 },
             seconds: 2.0,
             asks: 1,
             pause: 0.05,
@@ -129,6 +135,7 @@ impl Plan {
             end_rails: 1,
             router_rails: 1,
             buffers: 0,
+            large_one_in: 0,
             seconds: 3.0,
             asks: 4,
             pause: 0.01,
@@ -171,7 +178,8 @@ impl Plan {
     fn end(self, on: u16, number: u32) -> NodeSpec {
         let nids: Vec<Nid> = (0..self.end_rails).map(|rail| nid(on, 1000 + 10 * number + rail)).collect();
         let (other, hop) = if on == 0 { (self.far(), 0) } else { (0, self.hops - 1) };
-        spec(&nids).with_routes(net(other), &self.gateways(hop, on))
+        let spec = spec(&nids).with_routes(net(other), &self.gateways(hop, on));
+        if self.large_one_in > 0 { NodeSpec { serves: LARGE_MESSAGE, ..spec } } else { spec }
     }
 }
 
@@ -180,7 +188,7 @@ impl Site {
         let network = NetworkConfig {
             connections: random.u8(1..=3),
             breaks_one_in: if random.bool() { 0 } else { 200 },
-            ..network()
+            ..if plan.large_one_in == 0 { network() } else { in_parts(random.u32(0..100)) }
         };
         let trace = if std::env::var_os("LNET_SIM_TRACE").is_some() { 1_000_000 } else { 2000 };
         let config = WorldConfig { seed, network, trace, check_every: 500 };
@@ -283,7 +291,10 @@ impl Site {
         let client = self.clients[random.usize(0..self.clients.len())];
         let server = self.servers[random.usize(0..self.servers.len())];
         let ((from, _), (_, to)) = if random.u32(0..4) > 0 { (client, server) } else { (server, client) };
-        self.world.start_op(from, to, ASKS[random.usize(0..3)])
+        let ask = ASKS[random.usize(0..3)];
+        let is_large = self.plan.large_one_in > 0 && random.u32(0..self.plan.large_one_in) == 0;
+        let bytes = if is_large { LARGE_MESSAGE } else { OpSpec::default().bytes };
+        self.world.start_op_with(from, to, OpSpec { ask, bytes, ..OpSpec::default() })
     }
 }
 
@@ -328,6 +339,8 @@ fn run(plan: Plan, seed: u64, mut random: fastrand::Rng) -> usize {
         failed[0]
     );
     assert_eq!(world.served(), ops.len() as u64, "seed {seed}, {plan:?}: each arrives once");
+    let kept = nothing_is_kept(&mut world);
+    assert_eq!(kept, Ok(()), "seed {seed}, {plan:?}");
     world.finish().unwrap_or_else(|broken| panic!("seed {seed}, {plan:?}: {broken}"));
     ops.len()
 }
@@ -344,7 +357,7 @@ fn run_seed(plan: usize, seed: u64) -> usize {
     run(plan, seed, random)
 }
 
-fn number(name: &str) -> Option<u64> {
+pub(super) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
