@@ -219,7 +219,8 @@ fn nothing_is_lost_while_connections_to_routers_end_in_the_middle_of_large_messa
         // A connection that a message occupies must be ended in its time.
         let site = Site { others: &[("SOCKLND_UNRESPONSIVE_MS", "600")], ..Site::new(Discovery::On) };
         let (rails, routers) = site.two_routers(80, 81);
-        let cut_through = || routers.iter().map(|it| it.core().admin().forwarded().cut_through).sum::<u64>();
+        let cut_through =
+            || routers.iter().map(|it| it.core().admin().forwarded().cut_through.begun).sum::<u64>();
         wait_until("routers send large messages on while they arrive", || {
             rails.transfer(Transfer::Put, 10, 1 << 20, 1);
             cut_through() > 0

@@ -226,8 +226,16 @@ pub const DIFFERENCES: &[Difference] = &[
     row(
         OursSaysMore,
         &["lnetctl stats show"],
-        &["out + partial_count: #", "out + partial_dropped_count: #", "out + origin_refused_count: #"],
-        "messages that have arrived in part, and origins that were refused: what the kernel does not have",
+        &[
+            "out + partial_count: #",
+            "out + partial_dropped_count: #",
+            "out + origin_refused_count: #",
+            "out + cut_through_count: #",
+            "out + cut_through_length: #",
+            "out + cut_through_abandoned_count: #",
+        ],
+        "messages that have arrived in part, origins that were refused, and messages that are sent on while they arrive: what the kernel does \
+         not have",
     ),
     // Nets.
     row(

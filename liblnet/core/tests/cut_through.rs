@@ -5,7 +5,7 @@
 mod support;
 
 use lnet_core::lnd::{Arrived, CutThrough, RxAction, Upcalls};
-use lnet_core::router::Forwarded;
+use lnet_core::router::{CutThroughCounts, Forwarded};
 use lnet_core::topology::Route;
 use lnet_core::{
     ArrivingMessage, Cause, Confirmation, Delivery, Errno, MessageOrigin, OutgoingMessage, Pooled,
@@ -109,7 +109,8 @@ fn a_large_message_of_a_quick_sender_is_sent_on_while_it_arrives() {
     rig.driver.finish();
     assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), name(), Confirmation::Delivered)]);
     assert_idle(&rig);
-    let forwarded = Forwarded { messages: 2, bytes: 2 * u64::from(MIB), cut_through: 1 };
+    let cut_through = CutThroughCounts { begun: 1, bytes: MIB.into(), abandoned: 0 };
+    let forwarded = Forwarded { messages: 2, bytes: 2 * u64::from(MIB), cut_through };
     assert_eq!(rig.core.admin().forwarded(), forwarded);
 }
 
@@ -153,7 +154,7 @@ fn a_message_that_its_next_hop_does_not_take_at_once_is_sent_when_it_has_arrived
             rig.driver.finish();
         }
         assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), name(), Confirmation::Delivered)], "{what}");
-        assert_eq!(rig.core.admin().forwarded().cut_through, 0, "{what}");
+        assert_eq!(rig.core.admin().forwarded().cut_through.begun, 0, "{what}");
         assert_idle(&rig);
     }
 }
@@ -218,6 +219,8 @@ fn a_message_that_does_not_arrive_ends_at_both_sides_and_its_sender_is_not_trust
         }
         rig.core.monitor().run();
         assert_eq!((sent(&rig), rig.driver.ni(0).confirmations()), (vec![], vec![]), "{driver_first}");
+        let CutThroughCounts { begun, bytes, abandoned } = rig.core.admin().forwarded().cut_through;
+        assert_eq!((begun, bytes, abandoned), (1, MIB.into(), 1), "{driver_first}");
         assert_idle(&rig);
         for (seconds, trusted) in [(0, false), (59, false), (1, true)] {
             rig.clock.advance(Duration::from_secs(seconds));

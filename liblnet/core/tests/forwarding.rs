@@ -6,7 +6,7 @@ mod support;
 
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::policy::{Action, Rule};
-use lnet_core::router::{Forwarded, Router};
+use lnet_core::router::{CutThroughCounts, Forwarded, Router};
 use lnet_core::stats::MessageOutcome;
 use lnet_core::topology::Route;
 use lnet_core::{CarriedOrigin, Cause, Confirmation, Errno, MessageOrigin, OutgoingMessage, Provenance};
@@ -78,7 +78,7 @@ fn a_message_for_another_net_is_sent_on_with_its_header_unchanged() {
     assert_eq!(rig.take_events(), []);
     assert_eq!(
         rig.core.admin().forwarded(),
-        Forwarded { messages: 5, bytes: (1 << 20) + 4096, cut_through: 0 }
+        Forwarded { messages: 5, bytes: (1 << 20) + 4096, cut_through: CutThroughCounts::default() }
     );
     rig.core.reset_counters();
     assert_eq!(rig.core.admin().forwarded(), Forwarded::default());

@@ -38,6 +38,9 @@ pub fn node_stats(core: &Core) -> LnetStats {
         partial_count: messages.partial,
         partial_dropped_count: messages.partial_dropped,
         origin_refused_count: messages.origins_refused,
+        cut_through_count: forwarded.cut_through.begun,
+        cut_through_length: forwarded.cut_through.bytes,
+        cut_through_abandoned_count: forwarded.cut_through.abandoned,
     }
 }
 

@@ -135,7 +135,7 @@ impl Site {
 
     /// The number of messages that the router has begun before they had arrived.
     fn cut_through(&self) -> u64 {
-        self.router.core.admin().forwarded().cut_through
+        self.router.core.admin().forwarded().cut_through.begun
     }
 
     /// Waits until the router has no message, and all its buffers again.

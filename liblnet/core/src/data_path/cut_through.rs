@@ -96,7 +96,7 @@ impl DataPath {
             self.sending.release(&mut message, |woken| self.resume_all([woken]));
             return Err(message);
         }
-        self.router_buffers.count_cut_through();
+        self.router_buffers.count_cut_through(message.header.payload_length);
         if let SendOutcome::Done(message, result) = lnd.send(message) {
             self.end(message, result);
         }
@@ -117,10 +117,14 @@ impl DataPath {
         let held = self.held.take(arrival);
         let sending = held.as_ref().and_then(|held| held.result);
         let is_abandoned = matches!(sending, Some(Err(failure)) if failure.delivery == Delivery::Abandoned);
-        if (is_abandoned || result.is_err())
-            && let Some(peer_ni) = &message.peer_ni
-        {
-            peer_ni.pace().note_abandoned(self.env.now());
+        if is_abandoned || result.is_err() {
+            if let Some(peer_ni) = &message.peer_ni {
+                peer_ni.pace().note_abandoned(self.env.now());
+            }
+            let was_begun = held.as_ref().is_none_or(|held| held.result.is_some());
+            if was_begun {
+                self.router_buffers.count_abandoned();
+            }
         }
         self.recycle(message);
         match (held, result) {

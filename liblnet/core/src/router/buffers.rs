@@ -10,6 +10,7 @@
 //! The number of buffers is a limit: their memory is allocated when it is first used, and then kept.
 
 use super::buffer_pool::{PAGE, Pool, PoolState, Waiting};
+use super::cut_through::{CutThroughCounters, CutThroughCounts};
 use super::{BUFFER_SIZES, Router};
 use crate::model::lnd::DeferredRx;
 use crate::model::message::{Pooled, TransitMessage};
@@ -20,13 +21,11 @@ use std::collections::VecDeque;
 use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The buffers of all CPTs. Any thread may call its methods; none of them makes upcalls.
 pub(crate) struct RouterBuffers {
     cpts: Box<[Mutex<CptBuffers>]>,
-    /// The number of messages that were begun before they had arrived in full.
-    cut_through: AtomicU64,
+    cut_through: CutThroughCounters,
 }
 
 /// The request of a message for another node for a buffer.
@@ -57,8 +56,8 @@ pub struct Forwarded {
     pub messages: u64,
     /// The payload of the messages in bytes.
     pub bytes: u64,
-    /// The number of messages that were begun before they had arrived in full.
-    pub cut_through: u64,
+    /// The messages that were begun before they had arrived in full.
+    pub cut_through: CutThroughCounts,
 }
 
 #[derive(Default)]
@@ -89,7 +88,10 @@ struct Share {
 impl RouterBuffers {
     /// A node's buffers before [`RouterBuffers::configure`]: none, and the node does not forward.
     pub(crate) fn new(cpts: NonZeroUsize) -> Self {
-        Self { cpts: (0..cpts.get()).map(|_| Mutex::default()).collect(), cut_through: AtomicU64::new(0) }
+        Self {
+            cpts: (0..cpts.get()).map(|_| Mutex::default()).collect(),
+            cut_through: CutThroughCounters::default(),
+        }
     }
 
     /// Sets the numbers of buffers. Returns the messages that have got a buffer; if forwarding is off, those that waited,
@@ -158,7 +160,7 @@ impl RouterBuffers {
 
     /// The messages forwarded since the start, or since the last [`RouterBuffers::reset_counters`].
     pub(crate) fn forwarded(&self) -> Forwarded {
-        let cut_through = self.cut_through.load(Ordering::Relaxed);
+        let cut_through = self.cut_through.read();
         let none = Forwarded { cut_through, ..Forwarded::default() };
         self.cpts.iter().map(|cpt| lock(cpt).forwarded).fold(none, |sum, its| Forwarded {
             messages: sum.messages + its.messages,
@@ -167,14 +169,19 @@ impl RouterBuffers {
         })
     }
 
-    /// Counts a message that is begun before it has arrived in full.
-    pub(crate) fn count_cut_through(&self) {
-        self.cut_through.fetch_add(1, Ordering::Relaxed);
+    /// Counts a message with this length of payload that is begun before it has arrived in full.
+    pub(crate) fn count_cut_through(&self, bytes: u32) {
+        self.cut_through.begin(bytes);
+    }
+
+    /// Counts a message that was begun and whose rest has not arrived, or not in time.
+    pub(crate) fn count_abandoned(&self) {
+        self.cut_through.abandon();
     }
 
     pub(crate) fn reset_counters(&self) {
         self.cpts.iter().for_each(|cpt| lock(cpt).forwarded = Forwarded::default());
-        self.cut_through.store(0, Ordering::Relaxed);
+        self.cut_through.reset();
     }
 
     /// The number of buffers that this peer NI holds, and of its messages that wait for one, on all CPTs.
@@ -288,10 +295,17 @@ impl CptBuffers {
         self.most_shares = (2 * self.shares.len()).max(KEPT_SHARES);
     }
 
+    /// The shares in the order of their NIDs: that of the table differs from run to run.
+    fn shares_in_order(&mut self) -> Vec<&mut Share> {
+        let mut shares: Vec<&mut Share> = self.shares.values_mut().collect();
+        shares.sort_unstable_by_key(|share| share.from);
+        shares
+    }
+
     /// Gives unused router credits to messages that wait for them.
     fn serve_shares(&mut self, cpt: usize, out: &mut Vec<Waiting>) {
         let mut granted = Vec::new();
-        for share in self.shares.values_mut() {
+        for share in self.shares_in_order() {
             while share.taken < share.size
                 && let Some(waiting) = share.waiting.pop_front()
             {
@@ -334,7 +348,7 @@ impl CptBuffers {
                 }
             }
         }
-        for share in self.shares.values_mut() {
+        for share in self.shares_in_order() {
             for mut waiting in std::mem::take(&mut share.waiting) {
                 match which(&mut waiting) {
                     true => out.push(waiting),

@@ -3,10 +3,54 @@
 //! A message that has been begun has to be completed, or its connection ended. So a message is begun early only where its rest can be
 //! expected soon, and where both neighbours deduplicate: then nothing is lost or doubled if a connection has to be ended.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// The fewest bytes that have arrived when a message is begun: a smaller one is received as a whole.
 const MIN_ARRIVED: u32 = 64 << 10;
 /// The fewest bytes that are missing when a message is begun: for fewer it is not worth while.
 const MIN_MISSING: u32 = 64 << 10;
+
+/// The counters of messages that were begun before they had arrived in full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CutThroughCounts {
+    /// The number of messages that were begun.
+    pub begun: u64,
+    /// The payload of these messages in bytes.
+    pub bytes: u64,
+    /// The number of those whose rest has not arrived, or not in time.
+    pub abandoned: u64,
+}
+
+/// The counters as a node keeps them. Any thread may count.
+#[derive(Debug, Default)]
+pub(super) struct CutThroughCounters {
+    begun: AtomicU64,
+    bytes: AtomicU64,
+    abandoned: AtomicU64,
+}
+
+impl CutThroughCounters {
+    pub(super) fn begin(&self, bytes: u32) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes.into(), Ordering::Relaxed);
+    }
+
+    pub(super) fn abandon(&self) {
+        self.abandoned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn read(&self) -> CutThroughCounts {
+        let [begun, bytes, abandoned] =
+            [&self.begun, &self.bytes, &self.abandoned].map(|counter| counter.load(Ordering::Relaxed));
+        CutThroughCounts { begun, bytes, abandoned }
+    }
+
+    pub(super) fn reset(&self) {
+        for counter in [&self.begun, &self.bytes, &self.abandoned] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
 
 /// The facts about a message for another node, a part of which has arrived.
 #[derive(Clone, Copy, Debug)]

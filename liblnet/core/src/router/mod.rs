@@ -12,6 +12,7 @@ pub use buffer_pool::PoolState;
 pub(crate) use buffer_pool::Waiting;
 pub use buffers::Forwarded;
 pub(crate) use buffers::{BufferGrant, BufferRequest, RouterBuffers};
+pub use cut_through::CutThroughCounts;
 pub(crate) use cut_through::{CutThroughDecision, CutThroughFacts, decide as decide_cut_through};
 pub(crate) use gateway_checks::{DueCheck, Gateway, GatewayChecks, NetRoutes};
 pub(crate) use gateway_watch::{GatewayActions, GatewayWatch};

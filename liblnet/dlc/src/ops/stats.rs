@@ -86,7 +86,8 @@ pub fn stats_value(stats: &LnetStats) -> Value {
         local_timeout_count local_error_count remote_dropped_count remote_error_count
         remote_timeout_count network_timeout_count recv_count route_count drop_count
         send_length recv_length route_length drop_length
-        partial_count partial_dropped_count origin_refused_count)
+        partial_count partial_dropped_count origin_refused_count
+        cut_through_count cut_through_length cut_through_abandoned_count)
 }
 
 #[cfg(test)]
@@ -140,6 +141,9 @@ statistics:
     partial_count: 0
     partial_dropped_count: 0
     origin_refused_count: 0
+    cut_through_count: 0
+    cut_through_length: 0
+    cut_through_abandoned_count: 0
 ";
         assert_eq!(report.shown.to_yaml(), expected);
     }

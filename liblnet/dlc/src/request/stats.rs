@@ -84,4 +84,10 @@ pub struct LnetStats {
     pub partial_dropped_count: u64,
     /// Messages that named another node as their origin without having come by a path from that node.
     pub origin_refused_count: u64,
+    /// Messages that this node, a router, began to send on before they had arrived in full.
+    pub cut_through_count: u64,
+    /// The payload of those messages in bytes.
+    pub cut_through_length: u64,
+    /// Those messages whose rest did not arrive, or not in time.
+    pub cut_through_abandoned_count: u64,
 }

@@ -143,4 +143,28 @@ pub(super) const NODE: &[Row] = &[
         extra_labels: &[],
         of: Source::Node(|sample| one(sample.stats.origin_refused_count)),
     },
+    Row {
+        name: "lnet_cut_through_messages",
+        kind: Kind::Counter,
+        unit: None,
+        help: "Messages that a router began to send on before they had arrived in full.",
+        extra_labels: &[],
+        of: Source::Node(|sample| one(sample.stats.cut_through_count)),
+    },
+    Row {
+        name: "lnet_cut_through_bytes",
+        kind: Kind::Counter,
+        unit: Some(Unit::Bytes),
+        help: "Bytes of payload of messages that a router began to send on before they had arrived in full.",
+        extra_labels: &[],
+        of: Source::Node(|sample| one(sample.stats.cut_through_length)),
+    },
+    Row {
+        name: "lnet_cut_through_abandoned",
+        kind: Kind::Counter,
+        unit: None,
+        help: "Messages begun before they had arrived whose rest did not come, or not in time.",
+        extra_labels: &[],
+        of: Source::Node(|sample| one(sample.stats.cut_through_abandoned_count)),
+    },
 ];
