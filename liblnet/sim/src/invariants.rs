@@ -116,8 +116,8 @@ pub fn nothing_kept(core: &Core) -> Result<(), String> {
             return Err(format!("its peer NI {nid} has {credits} credits"));
         }
     }
-    let pools = (0..).map_while(|cpt| core.admin().router_buffers(cpt)).flatten();
-    for pool in pools.filter(|pool| pool.credits != pool.buffers as i32) {
+    let mut pools = (0..).map_while(|cpt| core.admin().router_buffers(cpt)).flatten();
+    if let Some(pool) = pools.find(|pool| pool.credits != pool.buffers as i32) {
         return Err(format!("it lacks router buffers: {pool:?}"));
     }
     match core.message_counts().msgs_alloc {
