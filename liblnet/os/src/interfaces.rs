@@ -146,6 +146,9 @@ pub fn first_usable(host: &[HostInterface], family: Family) -> Option<(&str, IpA
 mod tests {
     use super::*;
 
+    /// The addresses that are found, as text.
+    type Found = Result<&'static [&'static str], Unusable>;
+
     #[test]
     fn interfaces_are_usable_if_they_are_up_and_have_an_address_of_the_family() {
         let entry = |name: &str, up, address: &str| HostInterface {
@@ -167,7 +170,7 @@ mod tests {
             entry("eth2", true, "fd99::2"),
             entry("eth3", true, "fd99::3"),
         ];
-        let table: [(&str, Family, Result<&[&str], Unusable>); 9] = [
+        let table: [(&str, Family, Found); 9] = [
             ("lo", Family::V4, Ok(&["127.0.0.1"])),
             ("lo", Family::V6, Ok(&["::1"])),
             ("eth2", Family::V4, Ok(&["10.0.2.1", "10.0.2.2"])),
