@@ -41,7 +41,7 @@ pub struct Destination {
     pub from: Option<Nid>,
     /// The process that the message is for.
     pub to: ProcessId,
-    /// Its portal.
+    /// The portal of that process.
     pub portal: u32,
     /// The match bits.
     pub match_bits: u64,
@@ -347,7 +347,7 @@ impl<E: SendEvents> SendBuffer<'_, E> {
     /// The message as it was written.
     pub fn bytes(&self) -> &[u8] {
         let region = &self.entry.region;
-        // SAFETY: as above.
+        // SAFETY: the region is there as long as the entry, which this buffer keeps, and only this buffer may write to it until it is sent.
         unsafe { std::slice::from_raw_parts(region.address(), region.len()) }
     }
 

@@ -1,4 +1,4 @@
-//! How long a scheduler's own thread stays out of the epoll set while an application's thread polls again and again.
+//! A scheduler's own thread stays out of the epoll set while an application's thread polls again and again: this says how long.
 //!
 //! A wake-up for an event that the other thread takes would cost both of them more than the message. Where CPUs are few, the end of each
 //! back-off also delays a message: it is longer for an application that has polled for some time without a pause.

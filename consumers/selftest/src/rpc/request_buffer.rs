@@ -205,8 +205,8 @@ impl RequestBuffer {
         let process = arrival.source.filter(|_| arrival.is_good)?;
         let sender = Sender { process, to: arrival.target.map(|it| it.nid) };
         let end = arrival.offset.saturating_add(arrival.length);
-        // SAFETY: a request that LNet has put there, in a descriptor of which each has its own bytes. The buffer is posted again only when
-        // all of its requests have been read (`is_used_up`).
+        // SAFETY: LNet has written this request there, and puts each into bytes of its own. It writes to these again only when the buffer is
+        // posted again, after all of its requests have been read (`is_used_up`).
         let bytes = unsafe { RegionSlice::new(region, arrival.offset..end) };
         Some((sender, IncomingRequest::parse(self.service, &bytes)))
     }

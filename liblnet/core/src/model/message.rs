@@ -357,9 +357,9 @@ thread_local! {
 
 /// The memory of messages that a thread has recycled, of any pool.
 struct Recycled {
-    /// That of the last message: most threads end one before the next begins.
+    /// The memory of the last message: most threads end one before the next begins.
     last: Cell<Option<Box<Memory>>>,
-    /// That of the one before: some threads end two.
+    /// The memory of the message before: some threads end two.
     before: Cell<Option<Box<Memory>>>,
 }
 

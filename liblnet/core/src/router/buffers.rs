@@ -74,7 +74,7 @@ struct CptBuffers {
 }
 
 /// The least number of shares that are kept.
-const KEPT_SHARES: usize = 64;
+const MIN_KEPT_SHARES: usize = 64;
 
 /// The router credits of a peer NI.
 struct Share {
@@ -292,7 +292,7 @@ impl CptBuffers {
     #[cold]
     fn forget_unused(&mut self) {
         self.shares.retain(Share::is_used);
-        self.most_shares = (2 * self.shares.len()).max(KEPT_SHARES);
+        self.most_shares = (2 * self.shares.len()).max(MIN_KEPT_SHARES);
     }
 
     /// The shares in the order of their NIDs: that of the table differs from run to run.

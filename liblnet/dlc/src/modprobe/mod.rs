@@ -20,7 +20,7 @@ use std::fmt;
 pub struct Converted {
     /// The configuration: what is to be imported in place of loading the modules with the options.
     pub document: Document,
-    /// The options that are not in it, in the order of the files.
+    /// The options that are not in it, those of `lnet` first.
     pub left: Vec<Left>,
 }
 
@@ -48,8 +48,14 @@ impl fmt::Display for Left {
 /// Converts the options in files, given as pairs of name and text. Options that are wrong are returned as the error, all of them.
 pub fn convert(files: &[(String, String)]) -> Result<Converted, Vec<Left>> {
     let mut conversion = Conversion::default();
-    for given in last_values(files) {
+    // The nets come first: a driver's tunables are those of interfaces on its nets.
+    let (of_lnet, of_drivers): (Vec<_>, Vec<_>) =
+        last_values(files).into_iter().partition(|given| given.option.module == LNET);
+    for given in of_lnet.into_iter().chain(of_drivers) {
         match conversion.take(&given.option) {
+            Ok(true) if !conversion.applies(&given.option) => {
+                conversion.left.push(given.left(NO_NET.to_owned()));
+            }
             Ok(true) => {}
             Ok(false) => conversion.left.push(given.left(NO_KEY.to_owned())),
             Err(reason) => conversion.wrong.push(given.left(reason)),
@@ -102,7 +108,8 @@ fn is_of_lnet(module: &str) -> bool {
 }
 
 const LNET: &str = "lnet";
-/// The reason why an option that is not wrong is left.
+/// The reasons why an option that is not wrong is left.
+const NO_NET: &str = "there is no net of this driver";
 const NO_KEY: &str =
     "no key of a file has it; 'lnetctl tunables' shows the settings that environment variables have";
 /// The numbers of router buffers, in the order of the block `buffers`.
@@ -212,6 +219,13 @@ impl Conversion {
             }
         }
         Ok(true)
+    }
+
+    /// Whether an option belongs to something that the options make: those of drivers need a net.
+    fn applies(&self, option: &ModuleOption) -> bool {
+        let kind = DRIVERS.iter().find(|(driver, _)| *driver == option.module).map(|(_, kind)| *kind);
+        let mut nets = self.networks.iter().map(|it| it.net).chain(self.ip2nets.iter().map(|rule| rule.net));
+        kind.is_none_or(|kind| nets.any(|net| net.kind() == kind))
     }
 
     /// Refuses nets in both ways, as the module does.

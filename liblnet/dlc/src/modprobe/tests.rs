@@ -65,10 +65,12 @@ fn options_become_the_keys_of_files() {
 
 #[test]
 fn options_without_a_key_are_named_with_their_places() {
-    let converted =
-        convert_text("options lnet networks=tcp(eth0) accept_port=989\n\noptions ksocklnd nscheds=4\n");
+    let converted = convert_text(
+        "options lnet networks=tcp(eth0) accept_port=989\n\noptions ksocklnd nscheds=4\noptions ko2iblnd credits=9\n",
+    );
     let left: Vec<String> = converted.unwrap().left.iter().map(ToString::to_string).collect();
-    assert_eq!(left.len(), 2);
+    assert_eq!(left.len(), 3);
+    assert_eq!(left[2], "lnet.conf:4: ko2iblnd credits=9: there is no net of this driver");
     assert!(left[0].starts_with("lnet.conf:1: lnet accept_port=989: no key of a file has it"), "{left:?}");
     assert!(left[1].starts_with("lnet.conf:3: ksocklnd nscheds=4: "), "{left:?}");
 }
