@@ -302,10 +302,13 @@ impl<'a> Pair<'a> {
             let nodes = examples.site.nodes(placement, networks.each_ref().map(String::as_str));
             let nids = |addresses: [&str; 2]| addresses.map(|address| format!("{address}@tcp"));
             let client_nids = nids(if placement == Placement::OneDaemon { SERVER } else { CLIENT });
+            // Of a test that waits for ever, the last of these lines names who it waits for.
+            println!("{row}: {}", self.server.join(" "));
             let (program, arguments) = self.server.split_first().unwrap();
             let mut server = Server::start(examples.command(program, &nodes[0], arguments), self.ready, &row);
             for (program, arguments, said) in clients(&nids(SERVER), &client_nids) {
                 let words: Vec<&str> = arguments.split(' ').collect();
+                println!("{row}: {program} {arguments}");
                 let output = examples.command(program, &nodes[1], &words).output().unwrap();
                 let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
                 let row = format!("{row}: {program} {arguments}: {}\n{out}{err}", output.status);

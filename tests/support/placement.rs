@@ -4,11 +4,11 @@
 use super::programs::programs;
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
-use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::{env, fs, thread};
+use std::{env, thread};
 use tempfile::TempDir;
+use test_support::ready::ReadySocket;
 
 /// A directory for sockets, and the port of all nodes.
 #[derive(Debug)]
@@ -81,25 +81,21 @@ impl Site {
     /// Starts a daemon of this name with the nets of `LNET_NETWORKS`, or (empty) on the loopback only, and waits until it admits programs.
     pub fn daemon(&self, name: &str, networks: &str) -> Daemon {
         let nets = if networks.is_empty() { "--loopback-only" } else { "--from-environment" };
-        let notify_path = self.sockets.path().join(format!("{name}.notify"));
-        let notify = UnixDatagram::bind(&notify_path).unwrap();
+        let ready = ReadySocket::at(self.sockets.path().join(format!("{name}.notify")));
         let mut command = Command::new(programs().join("lnetd"));
         self.prepare(&mut command);
-        let child = command
+        let mut child = command
             .args(["--node", name, nets, "--log-level", "off"])
             .env("LNET_NETWORKS", networks)
             .env("LNET_ACCEPT", "all")
             .env("LNET_ACCEPT_PORT", &self.port)
-            .env("NOTIFY_SOCKET", &notify_path)
+            .env("NOTIFY_SOCKET", ready.path())
             .envs(self.variables.iter().copied())
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let mut text = [0; 4096];
-        let length = notify.recv(&mut text).unwrap();
-        let text = String::from_utf8_lossy(&text[..length]);
+        let text = ready.wait(&mut child);
         assert!(text.contains("READY=1"), "lnetd {name}: {text}");
-        fs::remove_file(notify_path).unwrap();
         Daemon { child, name: name.to_owned() }
     }
 

@@ -9,11 +9,11 @@ use crate::support::programs::programs;
 use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use tempfile::TempDir;
+use test_support::ready::ReadySocket;
 
 pub struct Scene {
     /// The directory of the programs.
@@ -97,18 +97,15 @@ fn start_guest2(guest1: &str, bin: &Path, dir: &Path) -> Child {
     }
     let sockets = dir.join("guest2");
     fs::create_dir(&sockets).unwrap();
-    let notify_path = dir.join("notify");
-    let notify = UnixDatagram::bind(&notify_path).unwrap();
-    let child = in_clean_environment(&mut Command::new(bin.join("lnetd")), &sockets)
+    let ready = ReadySocket::at(dir.join("notify"));
+    let mut child = in_clean_environment(&mut Command::new(bin.join("lnetd")), &sockets)
         .args(["--from-environment", "--log-level", "off"])
         .env("LNET_NETWORKS", "tcp(eth0,eth1)")
-        .env("NOTIFY_SOCKET", notify_path)
+        .env("NOTIFY_SOCKET", ready.path())
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
-    let mut buffer = [0; 4096];
-    let length = notify.recv(&mut buffer).unwrap();
-    assert!(String::from_utf8_lossy(&buffer[..length]).contains("READY=1"), "guest2 does not come up");
+    assert!(ready.wait(&mut child).contains("READY=1"), "guest2 does not come up");
     child
 }
 

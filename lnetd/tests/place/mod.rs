@@ -4,12 +4,11 @@
 use lnet_dlc::Client;
 use lnet_dlc::runtime_dir::RuntimeDir;
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
+use test_support::ready::ReadySocket;
 
 pub(crate) const LNETD: &str = env!("CARGO_BIN_EXE_lnetd");
 
@@ -48,16 +47,13 @@ impl Place {
 
     /// Starts a daemon and waits until it reports that it is ready. Returns the process and its output so far.
     pub(crate) fn start(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> (Child, String) {
-        let notify_path = self.path().join("notify");
-        let _ = fs::remove_file(&notify_path);
-        let notify = UnixDatagram::bind(&notify_path).unwrap();
+        let ready = ReadySocket::at(self.path().join("notify"));
         let mut command = self.command(arguments);
-        command.env("NOTIFY_SOCKET", &notify_path).stderr(Stdio::piped());
+        command.env("NOTIFY_SOCKET", ready.path()).stderr(Stdio::piped());
         change(&mut command);
-        let child = command.spawn().unwrap();
-        let mut buffer = [0; 4096];
-        let length = notify.recv(&mut buffer).unwrap();
-        (child, String::from_utf8_lossy(&buffer[..length]).into_owned())
+        let mut child = command.spawn().unwrap();
+        let report = ready.wait(&mut child);
+        (child, report)
     }
 
     /// The same with metrics, on a port that the system chooses, and with the options `more`. Returns the process and the address

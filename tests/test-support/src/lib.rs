@@ -7,6 +7,7 @@
 #[cfg(feature = "browser")]
 pub mod browser;
 pub mod log_recorder;
+pub mod ready;
 #[cfg(feature = "terminal")]
 pub mod terminal;
 pub mod transcripts;
