@@ -193,7 +193,7 @@ impl DataPath {
                 }
                 let known = self.topology.peer_ni(nid);
                 // A request that cannot be sent adds no peer.
-                if known.is_none() && !self.topology.leads_to(nid.net()) {
+                if known.is_none() && !self.topology.leads_to_nid(nid) {
                     return Err(Refusal::NoPath);
                 }
                 let is_new = request.recovery && known.is_none();

@@ -2,8 +2,8 @@
 
 use super::DataPath;
 use crate::memory::{Md, PortalPlace};
-use crate::model::SendRequest;
 use crate::model::message::SendReport;
+use crate::model::{AddressFamily, SendRequest};
 use lnet_log::LogClass;
 use lnet_wire::{Errno, MAX_PAYLOAD, MAX_PORTALS, Nid, RESERVED_PORTAL};
 use std::fmt::Display;
@@ -98,6 +98,13 @@ impl DataPath {
             Refusal::TooLong => write(
                 &format_args!("more than the {MAX_PAYLOAD} bytes of LNET_MTU"),
                 "divide it into several, each with an MD of its own",
+            ),
+            Refusal::NoPath if self.topology.lacks_family_of(target) => write(
+                &format_args!(
+                    "no interface of this node on {net} reaches an {} address",
+                    AddressFamily::of(target)
+                ),
+                "add one with such an address (`lnetctl net add --nid`)",
             ),
             Refusal::NoPath if self.topology.leads_to(net) => write(
                 &"no path to it is usable",

@@ -99,9 +99,8 @@ impl DataPath {
         }
         let nid = self.destination_again(message);
         let peer = self.topology.peer(nid);
-        let nets =
-            peer.filter(|peer| peer.is_multi_rail()).map(|peer| peer.nets.iter().map(|net| net.id).collect());
-        !self.topology.can_reach(&nets.unwrap_or_else(|| vec![nid.net()]), self.gateway_terms())
+        let nids = peer.filter(|peer| peer.is_multi_rail()).map(|peer| peer.nids.clone());
+        !self.topology.can_reach(&nids.unwrap_or_else(|| vec![nid]), self.gateway_terms())
     }
 
     /// Keeps a message without credits until a route may have come up.
@@ -133,7 +132,7 @@ impl DataPath {
         if let Some(known) = self.topology.peer_ni(nid) {
             return Ok(known);
         }
-        let peer_ni = if self.topology.leads_to(nid.net()) { self.peer_ni_if_room(nid) } else { None };
+        let peer_ni = if self.topology.leads_to_nid(nid) { self.peer_ni_if_room(nid) } else { None };
         peer_ni.ok_or(Errno::HostUnreachable)
     }
 

@@ -224,7 +224,7 @@ impl Discovery {
         }
         let peer = peer_ni.peer_now();
         let undiscovered = !peer.discovery.is_up_to_date(&local) && !peer.discovery.is_only_checked();
-        undiscovered && (peer.is_multi_rail() || topology.leads_to(peer_ni.nid().net()))
+        undiscovered && (peer.is_multi_rail() || topology.leads_to_nid(peer_ni.nid()))
     }
 
     /// Makes a request wait for the discovery of its peer, which starts if necessary (DI-31). Returns the request, to be sent

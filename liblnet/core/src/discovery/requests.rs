@@ -4,7 +4,7 @@ use super::queue::PendingRequest;
 use super::{Discovery, Input, Step};
 use crate::environment::Environment;
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, RecvBuffer};
-use crate::model::{DiscoveryState, Peer, PeerState};
+use crate::model::{DiscoveryState, Ni, Peer, PeerState, can_reach};
 use crate::select;
 use crate::sync::lock;
 use crate::topology::Topology;
@@ -218,13 +218,23 @@ fn path(topology: &Topology, peer: &Peer, wanted: Option<(Nid, Nid)>) -> Option<
     let failures = usize::from(peer.discovery.with(|inner| inner.progress.failures));
     topology.with_nets(|nets| {
         let next = || {
-            let reachable =
-                peer.nids.iter().filter_map(|remote| Some((nets.net(remote.net())?.nis(), *remote)));
-            let (ni, remote) = path_of_try(failures, &reachable.collect::<Vec<_>>())?;
+            let paths: Vec<(Vec<&Arc<Ni>>, Nid)> = peer
+                .nids
+                .iter()
+                .map(|remote| (select::local_nis_to(nets, topology.peer_ni(*remote).as_deref()), *remote))
+                .filter(|(local, _)| !local.is_empty())
+                .collect();
+            let paths: Vec<(&[&Arc<Ni>], Nid)> =
+                paths.iter().map(|(local, remote)| (&local[..], *remote)).collect();
+            let (ni, remote) = path_of_try(failures, &paths)?;
             Some((ni.nid(), remote))
         };
         let after_failures = || (failures > 0 && peer.is_multi_rail()).then(next).flatten();
-        wanted.filter(|(local, _)| nets.ni(*local).is_some()).or_else(after_failures)
+        let is_path = |(local, remote): &(Nid, Nid)| {
+            let its = topology.peer_ni(*remote);
+            nets.ni(*local).is_some_and(|ni| its.is_none_or(|its| can_reach(ni, &its)))
+        };
+        wanted.filter(is_path).or_else(after_failures)
     })
 }
 

@@ -6,11 +6,12 @@ use super::{Health, Probe, ProbeAction};
 use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::memory::MdHandle;
-use crate::model::{Ni, PeerNi, Recovery, RecoveryState, Turn};
+use crate::model::{AddressFamily, Ni, PeerNi, Recovery, RecoveryState, Turn};
 use crate::select;
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid};
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Health {
@@ -172,8 +173,10 @@ impl Health {
                     return Some((nid, *others.get(turn)?));
                 }
                 topology.with_nets(|nets| {
-                    let others =
-                        nets.net(nid.net())?.nis().iter().filter(|ni| ni.nid() != nid && !ni.is_fatal());
+                    let may_ping = |ni: &&Arc<Ni>| {
+                        ni.nid() != nid && !ni.is_fatal() && ni.reaches(AddressFamily::of(nid))
+                    };
+                    let others = nets.net(nid.net())?.nis().iter().filter(may_ping);
                     let sources: Vec<Nid> = std::iter::once(nid).chain(others.map(|ni| ni.nid())).collect();
                     Some((*sources.get(entry.source.checked_rem(sources.len())?)?, nid))
                 })

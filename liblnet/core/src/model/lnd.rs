@@ -11,6 +11,7 @@ pub use super::arrival::{Arrival, ArrivalWaiter, Arrived};
 pub use super::driver_config::{DriverConfig, DriverContext, InterfaceEvents};
 
 use super::failure::{Cause, SendFailure};
+use super::families::AddressFamilies;
 use super::message::{ArrivingMessage, OutgoingMessage, Pooled, TakenCredits};
 use super::ni::{Ni, NiTunables};
 use super::provenance::{Confirmation, MessageOrigin, Provenance};
@@ -169,6 +170,12 @@ pub trait LndNi: Send + Sync {
     /// Accepts inbound connections from now on. Called once, when messages can be sent on the interface; connections that
     /// arrive earlier wait.
     fn open(&self) {}
+
+    /// The families of NIDs that the interface can connect to beside that of its own NID. A driver whose protocol would have to shorten
+    /// the interface's NID for a family leaves it out. Read once, when the interface has been started.
+    fn other_families(&self) -> AddressFamilies {
+        AddressFamilies::NONE
+    }
 
     /// The number of connections to each peer NI, if the driver has connections.
     fn conns_per_peer(&self) -> Option<u16> {

@@ -9,6 +9,7 @@ mod driver_config;
 mod exchange;
 mod failure;
 mod failure_counts;
+mod families;
 mod incarnation;
 mod last_use;
 pub mod lnd;
@@ -47,6 +48,8 @@ pub use discovery_result::{Difference, Failure, Step};
 pub(crate) use discovery_state::{DiscoveryState, Inner};
 pub use failure::{Cause, Delivery, SendFailure};
 pub use failure_counts::{CauseCounters, CauseCounts, HealthTotals};
+pub(crate) use families::can_reach;
+pub use families::{AddressFamilies, AddressFamily};
 pub(crate) use incarnation::Evidence;
 #[cfg(all(test, not(loom)))]
 pub(crate) use last_use::LatestUse;

@@ -3,9 +3,11 @@
 //! A [`Nets`] never changes: adding or removing an interface makes a new one, so that senders read without
 //! a lock.
 
+use super::families::{AddressFamilies, AddressFamily, can_reach};
 use super::lnd::StartError;
 use super::net_usage::NetUsage;
 use super::ni::Ni;
+use super::peer_ni::PeerNi;
 use crate::start_error;
 use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;
@@ -18,6 +20,8 @@ use std::sync::Arc;
 pub struct Net {
     id: NetId,
     nis: Vec<Arc<Ni>>,
+    /// The families of the interfaces' NIDs.
+    families: AddressFamilies,
     usage: Arc<NetUsage>,
 }
 
@@ -35,6 +39,21 @@ impl Net {
     /// The interfaces on the net; at least one.
     pub fn nis(&self) -> &[Arc<Ni>] {
         &self.nis
+    }
+
+    /// The families of the interfaces' NIDs.
+    pub(crate) const fn families(&self) -> AddressFamilies {
+        self.families
+    }
+
+    /// Whether any interface on the net reaches NIDs of this family.
+    pub(crate) fn reaches(&self, family: AddressFamily) -> bool {
+        self.families.contains(family) || self.nis.iter().any(|ni| ni.reaches(family))
+    }
+
+    /// Whether a path leads from an interface on the net to this peer NI, on the same net.
+    pub(crate) fn can_reach(&self, peer_ni: &PeerNi) -> bool {
+        self.reaches(AddressFamily::of(peer_ni.nid())) || self.nis.iter().any(|ni| can_reach(ni, peer_ni))
     }
 
     /// The most recent use of any interface on the net.
@@ -100,14 +119,17 @@ impl Nets {
         of_net.unwrap_or_else(|| cpt_of_nid(nid, cpts) as u32)
     }
 
-    /// The distance of `nid`; local NIDs are checked first. [`Errno::HostUnreachable`] without a path.
+    /// The distance of `nid`; local NIDs are checked first, then interfaces with NIDs of its family, then others that reach it.
+    /// [`Errno::HostUnreachable`] without a path.
     pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
         if self.ni(nid).is_some() {
             return Ok(Distance { hops: 0, source: nid, order: u32::from(!nid.is_loopback()) });
         }
+        let family = AddressFamily::of(nid);
         self.nis()
             .zip(2..)
-            .find(|(ni, _)| ni.nid().net() == nid.net())
+            .filter(|(ni, _)| ni.nid().net() == nid.net() && ni.reaches(family))
+            .min_by_key(|(ni, _)| AddressFamily::of(ni.nid()) != family)
             .map(|(ni, order)| Distance { hops: 1, source: ni.nid(), order })
             .ok_or(Errno::HostUnreachable)
     }
@@ -131,9 +153,15 @@ impl Nets {
         let mut nets = self.0.clone();
         let net = match nets.iter_mut().find(|net| net.id == ni.nid().net()) {
             Some(net) => net,
-            None => nets.push_mut(Net { id: ni.nid().net(), nis: Vec::new(), usage: Arc::default() }),
+            None => nets.push_mut(Net {
+                id: ni.nid().net(),
+                nis: Vec::new(),
+                families: AddressFamilies::NONE,
+                usage: Arc::default(),
+            }),
         };
         ni.set_net_usage(&net.usage);
+        net.families = net.families.with(AddressFamily::of(ni.nid()));
         net.nis.push(ni);
         Ok(Self(nets))
     }
@@ -145,6 +173,7 @@ impl Nets {
             let before = net.nis.len();
             net.nis.retain(|ni| ni.nid() != nid);
             if net.nis.len() < before {
+                net.families = AddressFamilies::of(net.nis.iter().map(|ni| ni.nid()));
                 net.usage.latest_ni_use().retain(net.nis.iter().map(|ni| ni.last_use()));
             }
         }

@@ -1,6 +1,7 @@
 //! A network interface of this node.
 
 use super::failure_counts::CauseCounters;
+use super::families::{AddressFamilies, AddressFamily};
 use super::last_use::LastUse;
 use super::lnd::{LndNi, StartError};
 use super::message::{OutgoingMessage, Pooled};
@@ -101,6 +102,8 @@ pub struct Ni {
     mark: AtomicU64,
     /// The prefix length of the machine's address; 0: unknown.
     prefix_len: AtomicU32,
+    /// The bits of the families of NIDs that the interface reaches.
+    families: AtomicU8,
     lnd: OnceLock<Arc<dyn LndNi>>,
     down: AtomicBool,
     tx: Box<[SharedNiPool<Pooled<OutgoingMessage>>]>,
@@ -150,6 +153,7 @@ impl Ni {
             net_alive: AtomicBool::new(true),
             mark: AtomicU64::new(0),
             prefix_len: AtomicU32::new(0),
+            families: AtomicU8::new(AddressFamilies::only(AddressFamily::of(nid)).bits()),
             lnd: OnceLock::new(),
             down: AtomicBool::new(false),
             tx,
@@ -347,7 +351,23 @@ impl Ni {
         }
     }
 
+    /// The families of NIDs that the interface reaches: that of its own NID, and those that its driver names.
+    pub fn families(&self) -> AddressFamilies {
+        AddressFamilies::from_bits(self.families.load(Ordering::Relaxed))
+    }
+
+    /// Whether the interface reaches NIDs of this family.
+    pub fn reaches(&self, family: AddressFamily) -> bool {
+        self.families().contains(family)
+    }
+
+    /// Adds families to those that the interface reaches.
+    pub(crate) fn add_families(&self, others: AddressFamilies) {
+        self.families.fetch_or(others.bits(), Ordering::Relaxed);
+    }
+
     pub(crate) fn set_lnd(&self, lnd: Arc<dyn LndNi>) {
+        self.add_families(lnd.other_families());
         // Called once, by the thread that starts the interface.
         let _ = self.lnd.set(lnd);
     }

@@ -1,6 +1,7 @@
 //! A peer: another node with one or more NIDs, each a peer NI; one of them is its primary NID.
 
 use super::discovery_state::DiscoveryState;
+use super::families::{AddressFamilies, AddressFamily};
 use super::last_use::LatestUse;
 use super::net_usage::NetUsage;
 use super::peer_ni::{Criteria, PeerNi};
@@ -37,6 +38,10 @@ pub(crate) struct PeerNet {
     pub(crate) nis: Vec<Weak<PeerNi>>,
     /// The criteria of each of these peer NIs.
     pub(crate) criteria: Vec<Arc<Criteria>>,
+    /// The families of the NIDs.
+    pub(crate) families: AddressFamilies,
+    /// The peer NIs of each family, in the order of [`AddressFamily::ALL`], if there are both.
+    by_family: Option<Box<[Self; 2]>>,
     /// The use of the net, which is kept when the peer gains or loses NIDs.
     pub(crate) usage: Arc<NetUsage>,
     /// The order of use of these peer NIs, if they are many.
@@ -55,6 +60,46 @@ pub(crate) struct PeerNetOrder {
 const MANY: usize = 16;
 
 impl PeerNet {
+    /// A net without peer NIs.
+    pub(crate) fn new(id: NetId, usage: Arc<NetUsage>) -> Self {
+        Self {
+            id,
+            nis: Vec::new(),
+            criteria: Vec::new(),
+            families: AddressFamilies::NONE,
+            by_family: None,
+            usage,
+            order: None,
+        }
+    }
+
+    /// Adds a peer NI with this NID.
+    pub(crate) fn add(&mut self, nid: Nid, peer_ni: Weak<PeerNi>, criteria: &Arc<Criteria>) {
+        self.nis.push(peer_ni);
+        self.criteria.push(Arc::clone(criteria));
+        self.families = self.families.with(AddressFamily::of(nid));
+    }
+
+    /// Removes all peer NIs.
+    pub(crate) fn clear(&mut self) {
+        self.nis.clear();
+        self.criteria.clear();
+        self.families = AddressFamilies::NONE;
+        self.by_family = None;
+    }
+
+    /// The peer NIs of one family; `None` if there are none.
+    pub(crate) fn of_family(&self, family: AddressFamily) -> Option<&Self> {
+        match &self.by_family {
+            None => self.families.contains(family).then_some(self),
+            Some(both) => AddressFamily::ALL
+                .iter()
+                .zip(both.iter())
+                .find(|(its, _)| **its == family)
+                .map(|(_, net)| net),
+        }
+    }
+
     pub(crate) fn nis(&self) -> impl Iterator<Item = Arc<PeerNi>> {
         self.nis.iter().filter_map(Weak::upgrade)
     }
@@ -134,6 +179,8 @@ impl PeerNet {
 
     /// Completes the net after all peer NIs have been added.
     pub(crate) fn complete(&mut self) {
+        self.by_family = (!self.families.are_one_with(self.families))
+            .then(|| Box::new(AddressFamily::ALL.map(|family| self.only(family))));
         for (position, criteria) in self.criteria.iter().enumerate() {
             criteria.set_position(position);
         }
@@ -145,6 +192,20 @@ impl PeerNet {
                 most_credits: AtomicI32::new(self.most_credits()),
             })
         });
+    }
+}
+
+impl PeerNet {
+    /// A copy with the peer NIs of one family. Their positions are those among all peer NIs on the net, and their order of use is not kept.
+    fn only(&self, family: AddressFamily) -> Self {
+        let mut only = Self::new(self.id, Arc::clone(&self.usage));
+        for (weak, criteria) in self.nis.iter().zip(&self.criteria) {
+            let nid = weak.upgrade().map(|peer_ni| peer_ni.nid());
+            if let Some(nid) = nid.filter(|nid| AddressFamily::of(*nid) == family) {
+                only.add(nid, Weak::clone(weak), criteria);
+            }
+        }
+        only
     }
 }
 

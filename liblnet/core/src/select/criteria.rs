@@ -5,6 +5,7 @@
 //! for its parts, none of which may be left out.
 
 use super::compare::{ALL, Candidate, candidate};
+use super::families::Reach;
 use super::hop::Hop;
 use super::path_request::PathRequest;
 use super::path_state::{PathState, path_state_of};
@@ -49,6 +50,16 @@ criterion_names! {
     Unproven { of_health: true, text: "nothing heard on it since other paths failed" }
     /// The path is late: something is in flight on it, and nothing is heard.
     Late { of_health: true, text: "nothing heard on it since something was sent" }
+    /// The local NI is no path to the peer NIs, for the family of its address: never used.
+    Unreachable { of_health: true, text: "no path from its address family to the peer's" }
+    /// The peer NIs that a local NI reaches are all down or without health: used only if there are no others.
+    PeersDown { of_health: true, text: "the peer NIs that it reaches do not work" }
+    /// The address of the local NI is of another family than the peer NI's: used only if no NI of that family works.
+    Family { of_health: false, text: "its address family is not the peer's" }
+    /// The best health of the peer NIs that a local NI reaches: higher is better.
+    PeerHealth { of_health: true, text: "the peer NIs that it reaches have lower health" }
+    /// The best priority by selection rules of the peer NIs that a local NI reaches: lower is better.
+    PeerPriority { of_health: false, text: "the peer NIs that it reaches have lower priority" }
     /// Health value: higher is better.
     Health { of_health: true, text: "lower health" }
     /// The peer reports the peer NI as down: used only if all are.
@@ -95,9 +106,11 @@ criterion_names! {
 
 ranked_candidate! {
     /// A local NI on the selected net (core-behaviour 2.4). The criterion of direct memory access between devices does
-    /// not arise in user space.
-    struct LocalNiCandidate of (ni: &Ni) with (path_state: PathState, preference: Preference, distance: u32)
-    ranked as LocalNiRank among (net: &Net, has_partners: bool, path_request: PathRequest<'_>)
+    /// not arise in user space. The criteria about peer NIs decide where NIDs of both address families are on the net: there each NI
+    /// is a candidate for each family that it reaches.
+    struct LocalNiCandidate of (ni: &Ni)
+    with (path_state: PathState, reach: Reach, preference: Preference, distance: u32)
+    ranked as LocalNiRank among (net: &Net, has_partners: bool, are_mixed: bool, path_request: PathRequest<'_>)
     listed by last use, limits (most_credits: i32),
     explained (its, best) {
         /// Whether the driver reports a fatal error.
@@ -110,10 +123,30 @@ ranked_candidate! {
             of: path_state, better: Lower, scope: Pair, rank: [even unless path_request.looks_at_pairs()],
             because: (its.path_state.criterion()), shows: nothing
         }
+        /// Whether all peer NIs that the NI reaches are reported as down, or have no health left.
+        peers_down: bool {
+            of: reach.peer_health == 0, better: Lower, scope: Pair, rank: [even unless are_mixed],
+            because: PeersDown, shows: nothing
+        }
+        /// Whether the address of the NI is of another family than the peer's.
+        other_family: bool {
+            of: reach.other_family, better: Lower, scope: Pair, rank: [even unless are_mixed],
+            because: Family, shows: nothing
+        }
+        /// The best health of the peer NIs that the NI reaches.
+        peer_health: u32 {
+            of: reach.peer_health, better: Higher, scope: Pair, rank: [even unless are_mixed],
+            because: PeerHealth, shows: value
+        }
         /// Health value.
         health: u32 {
             of: ni.health(), better: Higher, scope: Standing, rank: [up_to MAX_HEALTH],
             because: Health, shows: value
+        }
+        /// The best priority by selection rules of the peer NIs that the NI reaches.
+        peer_priority: u32 {
+            of: reach.peer_priority, better: Lower, scope: Pair, rank: [even unless are_mixed],
+            because: PeerPriority, shows: priority
         }
         /// Priority by selection rules; `u32::MAX` is the lowest.
         priority: u32 {

@@ -203,7 +203,9 @@ fn wins<C: Candidate + Copy + Debug>(base: C, table: &[Case<C>]) {
 fn local_nis_are_compared_by_fatal_state_unresponsiveness_health_priority_distance_credits_and_use() {
     let base = LocalNiCandidate {
         path_state: PathState::UnprovenOnLink,
+        peer_health: 800,
         health: 900,
+        peer_priority: 6,
         priority: 5,
         turn_ended: 3,
         preference: 1,
@@ -227,10 +229,34 @@ fn local_nis_are_compared_by_fatal_state_unresponsiveness_health_priority_distan
             "nothing gets through over it",
         ),
         (
+            |its| its.peers_down = true,
+            |its| its.peers_down = false,
+            Criterion::PeersDown,
+            "the peer NIs that it reaches do not work",
+        ),
+        (
+            |its| its.other_family = true,
+            |its| its.other_family = false,
+            Criterion::Family,
+            "its address family is not the peer's",
+        ),
+        (
+            |its| its.peer_health = 799,
+            |its| its.peer_health = 1000,
+            Criterion::PeerHealth,
+            "the peer NIs that it reaches have lower health: 799, the chosen one has 800",
+        ),
+        (
             |its| its.health = 899,
             |its| its.health = 1000,
             Criterion::Health,
             "lower health: 899, the chosen one has 900",
+        ),
+        (
+            |its| its.peer_priority = LOWEST_PRIORITY,
+            |its| its.peer_priority = 0,
+            Criterion::PeerPriority,
+            "the peer NIs that it reaches have lower priority: none, the chosen one has 6",
         ),
         (
             |its| its.priority = LOWEST_PRIORITY,

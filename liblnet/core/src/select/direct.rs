@@ -2,11 +2,12 @@
 
 use super::compare::{Candidate, LASTING, best};
 use super::criteria::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use super::families::{self, Reach, are_mixed, are_mixed_to, is_any_reached};
 use super::path_request::PathRequest;
 use super::path_state::{PathState, path_state, path_state_of};
 use super::preferring::{Preferences, Preferring};
 use super::rank::Ranked;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, Preference};
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, Preference, can_reach};
 use lnet_wire::Nid;
 use std::sync::{Arc, Weak};
 
@@ -18,9 +19,12 @@ pub(super) fn best_net<'a>(
     path_request: &PathRequest<'a>,
 ) -> Option<(&'a Net, &'a PeerNet)> {
     if let [only] = &peer.nets[..] {
-        return Some((nets.net(only.id)?, only));
+        let net = nets.net(only.id)?;
+        return is_any_reached(net, only).then_some((net, only));
     }
-    let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
+    let is_reached = |(net, peer_net): &(&Net, &PeerNet)| is_any_reached(net, peer_net);
+    let mut shared =
+        peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net))).filter(is_reached);
     let first = shared.next()?;
     match shared.next() {
         None => Some(first),
@@ -28,7 +32,7 @@ pub(super) fn best_net<'a>(
     }
 }
 
-/// The common nets of this node and a peer, in the order of the peer.
+/// The common nets of this node and a peer on which there is any path, in the order of the peer.
 pub(super) fn shared_nets<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
@@ -37,11 +41,30 @@ pub(super) fn shared_nets<'a>(
     peer.nets.iter().filter_map(move |peer_net| {
         let net = nets.net(peer_net.id)?;
         let candidate = NetCandidate::common(net, peer_net, peer_net.usable_health()?, path_request);
+        let candidate = match are_mixed(net, peer_net) {
+            false => candidate,
+            true => families::by_best_pair(candidate, net, peer_net, path_request)?,
+        };
         Some((candidate, (net, peer_net)))
     })
 }
 
-/// The best local NI on a net to send to these peer NIs.
+/// The best path from a net of this node to a peer on it. `preferring` completes the preferences of the peer NIs.
+#[inline(always)]
+pub(super) fn best_pair<'a>(
+    net: &'a Net,
+    peer_net: &'a PeerNet,
+    preferring: impl Fn(Preferring<'a>) -> Preferring<'a>,
+    path_request: &PathRequest<'a>,
+) -> Option<(&'a Arc<Ni>, Arc<PeerNi>)> {
+    if are_mixed(net, peer_net) {
+        return families::best_pair(net, peer_net, preferring, path_request);
+    }
+    let ni = best_local_ni(net, &peer_net.nis, preferring(Preferring::best_of(peer_net)), path_request)?;
+    Some((ni, best_peer_ni(peer_net, ni, None, path_request)?))
+}
+
+/// The best local NI on a net, each of which reaches these peer NIs, to send to them.
 #[inline]
 pub(super) fn best_local_ni<'a>(
     net: &'a Net,
@@ -55,14 +78,17 @@ pub(super) fn best_local_ni<'a>(
     }
 }
 
-/// The best local NI on a net to send to this peer NI.
+/// The best local NI on a net to send to this peer NI; `None` if there is no path.
 #[inline]
 pub(super) fn best_local_ni_to<'a>(
     net: &'a Net,
     peer_ni: &Arc<PeerNi>,
-    preferring: Preferring<'_>,
-    path_request: &PathRequest<'_>,
+    preferring: Preferring<'a>,
+    path_request: &PathRequest<'a>,
 ) -> Option<&'a Arc<Ni>> {
+    if are_mixed_to(net, peer_ni) {
+        return best(families::candidates_to(net, peer_ni, preferring, *path_request)).map(|(_, ni)| ni);
+    }
     match net.nis() {
         [only] => Some(only),
         _ => best_of_several_nis(net, &[Arc::downgrade(peer_ni)], preferring, path_request),
@@ -76,7 +102,7 @@ fn best_of_several_nis<'a>(
     path_request: &PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
     let by_rank = || LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni)));
-    if LocalNiCandidate::does_rank_decide(net, !preferring.is_empty(), *path_request) {
+    if LocalNiCandidate::does_rank_decide(net, !preferring.is_empty(), false, *path_request) {
         return least_recently_used_ni(net).or_else(by_rank);
     }
     let preferences = preferring.local_nis(net.nis());
@@ -107,7 +133,8 @@ pub(super) fn partner_of<'a>(
     named: &PeerNi,
     path_request: PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
-    best_partner(named, net.nis().iter(), |ni| path_state(ni, named, path_request))
+    let reached = net.nis().iter().filter(|ni| can_reach(ni, named));
+    best_partner(named, reached, |ni| (path_state(ni, named, path_request), Reach::one(ni, named)))
 }
 
 /// The best of these local NIs by the criteria that are not [`Scope::Passing`](super::compare::Scope); of equals the one that
@@ -115,11 +142,13 @@ pub(super) fn partner_of<'a>(
 pub(super) fn best_partner<'a>(
     named: &PeerNi,
     nis: impl Iterator<Item = &'a Arc<Ni>>,
-    path_state: impl Fn(&Ni) -> PathState,
+    path_to_it: impl Fn(&Ni) -> (PathState, Reach),
 ) -> Option<&'a Arc<Ni>> {
     let (preferring, sticky) = (Preferring::one(named), named.sticky());
-    let candidate =
-        |ni: &'a Arc<Ni>| (LocalNiCandidate::of(ni, path_state(ni), preferring.local_ni(ni.nid()), 0), ni);
+    let candidate = |ni: &'a Arc<Ni>| {
+        let (path_state, reach) = path_to_it(ni);
+        (LocalNiCandidate::of(ni, path_state, reach, preferring.local_ni(ni.nid()), 0), ni)
+    };
     let is_other = |ni: &Ni| sticky != Some(ni.nid());
     let best = nis.map(candidate).min_by(|(one, ni), (other, its)| {
         one.compare::<LASTING>(other).then_with(|| is_other(ni).cmp(&is_other(its)))
@@ -127,7 +156,7 @@ pub(super) fn best_partner<'a>(
     best.map(|(_, ni)| ni)
 }
 
-/// The local NIs on a net, in the order of configuration.
+/// The local NIs on a net, each of which reaches these peer NIs, in the order of configuration.
 pub(super) fn local_nis<'a>(
     net: &'a Net,
     peer_nis: &[Weak<PeerNi>],
@@ -138,7 +167,7 @@ pub(super) fn local_nis<'a>(
     net.nis().iter().enumerate().map(move |(position, ni)| {
         let path_state = path_state_of(ni, peer_nis, path_request);
         let distance = distances.map_or(0, |distances| distances.to(ni));
-        (LocalNiCandidate::of(ni, path_state, preferences.of(position, ni.nid()), distance), ni)
+        (LocalNiCandidate::of(ni, path_state, Reach::ALL, preferences.of(position, ni.nid()), distance), ni)
     })
 }
 

@@ -4,12 +4,13 @@ use super::chosen_path::ChosenPath;
 use super::compare::{ALL, Candidate, Explained, LASTING, Reason, explained};
 use super::criteria::{Criterion, LocalNiCandidate};
 use super::direct::{held_peer_nis, local_nis, shared_nets};
+use super::families::{are_mixed, are_mixed_to, candidates, candidates_to};
 use super::other_paths::is_avoided;
 use super::path_request::{PathRequest, Paths};
 use super::preferring::Preferring;
 use super::routed::{bound_ni, hops, is_any_nid_meant, nets_of_gateway, routed_nets};
 use super::select_path;
-use crate::model::{ActiveRoute, Net, Ni, Peer, PeerNet, PeerNi};
+use crate::model::{ActiveRoute, AddressFamily, Net, Ni, Peer, PeerNet, PeerNi, can_reach};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::{Arc, Weak};
 
@@ -63,6 +64,31 @@ pub fn explain(
     })
 }
 
+/// The end of the next hop that local NIs are explained for.
+#[derive(Clone, Copy)]
+enum To<'a> {
+    /// This peer NI.
+    One(&'a Arc<PeerNi>),
+    /// The best of the peer NIs on a net.
+    BestOf(&'a PeerNet),
+}
+
+impl<'a> To<'a> {
+    fn nis(self) -> Vec<Weak<PeerNi>> {
+        match self {
+            Self::One(peer_ni) => vec![Arc::downgrade(peer_ni)],
+            Self::BestOf(peer_net) => peer_net.nis.clone(),
+        }
+    }
+
+    fn preferring(self) -> Preferring<'a> {
+        match self {
+            Self::One(peer_ni) => Preferring::one(peer_ni),
+            Self::BestOf(peer_net) => Preferring::best_of(peer_net),
+        }
+    }
+}
+
 /// The request that is explained.
 #[derive(Clone, Copy)]
 struct Of<'a> {
@@ -79,12 +105,11 @@ impl<'a> Of<'a> {
         let own = Arc::clone(&explanation.chosen.ni);
         let net = paths.nets.net(own.nid().net());
         if !peer.is_multi_rail() {
-            let its = [Arc::downgrade(named)];
             let is_by_rule = named.criteria().prefers_local_nis();
             // For a peer that is bound to an interface, and takes that, there was no choice.
             let had_a_choice = is_by_rule || named.sticky() != Some(own.nid());
             if let Some(net) = net.filter(|_| had_a_choice) {
-                self.local_nis(&mut explanation, net, &its, Preferring::one(named), is_by_rule);
+                self.local_nis(&mut explanation, net, To::One(named), None, is_by_rule);
             }
             return explanation;
         }
@@ -102,9 +127,9 @@ impl<'a> Of<'a> {
             explanation.nets = common.chain(behind).collect();
         }
         if let Some((net, peer_net)) = net.and_then(|net| Some((net, peer.net(net.id())?))) {
-            let preferring = Preferring::best_of(peer_net);
-            self.local_nis(&mut explanation, net, &peer_net.nis, preferring, false);
-            explanation.peer_nis = self.peer_nis(peer_net, &own, None);
+            self.local_nis(&mut explanation, net, To::BestOf(peer_net), None, false);
+            explanation.peer_nis =
+                self.peer_nis(peer_net, &own, Some(explanation.chosen.destination()), None);
         }
         explanation
     }
@@ -124,7 +149,7 @@ impl<'a> Of<'a> {
         if any_nid {
             self.nets_behind_gateways(&mut explanation);
             if let Some(peer_net) = peer.net(route.route.net) {
-                explanation.peer_nis = self.peer_nis(peer_net, &own, Some(route.route.gateway));
+                explanation.peer_nis = self.peer_nis(peer_net, &own, None, Some(route.route.gateway));
             }
         }
         let gateway = next.peer();
@@ -136,17 +161,13 @@ impl<'a> Of<'a> {
                     others.into_iter().map(|((net, its), why)| (net.id(), self.named_of_net(why, its)));
                 explanation.gateway_nets = losers.collect();
             }
-            explanation.gateway_nis = self.peer_nis(gateway_net, &own, None);
+            explanation.gateway_nis = self.peer_nis(gateway_net, &own, Some(next.nid()), None);
         }
         let had_a_choice =
             path_request.source.is_none() && (bound.is_none() || named.criteria().prefers_local_nis());
         if let Some(net) = paths.nets.net(own.nid().net()).filter(|_| had_a_choice) {
-            let named_gateway = [Arc::downgrade(next)];
-            let (its, of_gateway) = match gateway_net {
-                Some(gateway_net) => (&gateway_net.nis[..], Preferring::best_of(gateway_net)),
-                None => (&named_gateway[..], Preferring::one(next)),
-            };
-            self.local_nis(&mut explanation, net, its, preferring.by_gateway(of_gateway), bound.is_some());
+            let to = gateway_net.map_or(To::One(next), To::BestOf);
+            self.local_nis(&mut explanation, net, to, Some(preferring), bound.is_some());
         }
         explanation
     }
@@ -163,24 +184,32 @@ impl<'a> Of<'a> {
         explanation.nets = others.chain(common).collect();
     }
 
-    /// The local NIs on a net. The one for a peer that is not multi-rail stays (`is_bound`) unless rules or health decide
+    /// The local NIs on a net, to this end of the next hop; `behind` is the destination behind that. The one for a peer that is not multi-rail stays (`is_bound`) unless rules or health decide
     /// otherwise: nothing else counts.
     fn local_nis(
         self,
         explanation: &mut Explanation,
         net: &Net,
-        its: &[Weak<PeerNi>],
-        preferring: Preferring<'_>,
+        to: To<'_>,
+        behind: Option<Preferring<'_>>,
         is_bound: bool,
     ) {
-        let all: Vec<(LocalNiCandidate, &Arc<Ni>)> =
-            local_nis(net, its, &preferring.local_nis(net.nis()), self.path_request).collect();
+        let all = self.local_ni_candidates(net, to, behind);
+        let its = to.nis();
         let named = |ni: &Arc<Ni>, why: Reason| {
-            (ni.nid(), self.named(why, false, || self.is_dead(&[Arc::clone(ni)], its)))
+            (ni.nid(), self.named(why, false, || self.is_dead(&[Arc::clone(ni)], &its)))
         };
+        let is_path = |ni: &Arc<Ni>| all.iter().any(|(_, its)| Arc::ptr_eq(its, ni));
+        let no_paths: Vec<Loser<Nid>> = net
+            .nis()
+            .iter()
+            .filter(|ni| !is_path(ni))
+            .map(|ni| (ni.nid(), Criterion::Unreachable.into()))
+            .collect();
         if !is_bound {
             let others = explained(all).map(|explained| explained.others).unwrap_or_default();
-            explanation.local_nis = others.into_iter().map(|(ni, why)| named(ni, why)).collect();
+            let losers = others.into_iter().map(|(ni, why)| named(ni, why));
+            explanation.local_nis = losers.chain(no_paths).collect();
             return;
         }
         let chosen = explanation.chosen.ni.nid();
@@ -193,18 +222,63 @@ impl<'a> Of<'a> {
             };
             named(ni, why)
         });
-        explanation.local_nis = losers.collect();
+        explanation.local_nis = losers.chain(no_paths).collect();
     }
 
-    /// The peer NIs on a net that are not sent to by `own`, or over a gateway.
-    fn peer_nis(self, net: &PeerNet, own: &Ni, gateway: Option<Nid>) -> Vec<Loser<Nid>> {
-        let all = held_peer_nis(net, own, gateway, self.path_request).collect();
+    /// The local NIs on a net that are paths, each as the best of its candidates.
+    fn local_ni_candidates<'n>(
+        self,
+        net: &'n Net,
+        to: To<'n>,
+        behind: Option<Preferring<'n>>,
+    ) -> Vec<(LocalNiCandidate, &'n Arc<Ni>)>
+    where
+        'a: 'n,
+    {
+        let path_request = self.path_request;
+        let preferring = |its| behind.map_or(its, |behind| behind.by_gateway(its));
+        match to {
+            To::BestOf(peer_net) if are_mixed(net, peer_net) => {
+                let pairs = candidates(net, peer_net, preferring, path_request);
+                let mut best: Vec<(LocalNiCandidate, &Arc<Ni>)> = Vec::new();
+                for (candidate, pair) in pairs {
+                    match best.last_mut().filter(|(_, ni)| Arc::ptr_eq(ni, pair.ni)) {
+                        Some(last) if candidate.compare::<ALL>(&last.0).is_lt() => last.0 = candidate,
+                        Some(_) => {}
+                        None => best.push((candidate, pair.ni)),
+                    }
+                }
+                best
+            }
+            To::One(peer_ni) if are_mixed_to(net, peer_ni) => {
+                candidates_to(net, peer_ni, preferring(Preferring::one(peer_ni)), path_request).collect()
+            }
+            _ => {
+                let preferences = preferring(to.preferring()).local_nis(net.nis());
+                local_nis(net, &to.nis(), &preferences, path_request).collect()
+            }
+        }
+    }
+
+    /// The peer NIs on a net that are not sent to by `own`, which sends to `chosen`, or over a gateway.
+    fn peer_nis(self, net: &PeerNet, own: &Ni, chosen: Option<Nid>, gateway: Option<Nid>) -> Vec<Loser<Nid>> {
+        let is_mixed = self.paths.nets.net(net.id).is_some_and(|own_net| are_mixed(own_net, net));
+        let chosen = chosen.filter(|_| is_mixed).map(AddressFamily::of);
+        let same_family = chosen.and_then(|family| net.of_family(family)).unwrap_or(net);
+        let all = held_peer_nis(same_family, own, gateway, self.path_request);
+        let all = all.filter(|(_, its)| chosen.is_none() || can_reach(own, its)).collect();
         let Some(Explained { others, .. }) = explained(all) else { return Vec::new() };
         let losers = others.into_iter().map(|(its, why)| {
             let is_dead = || self.is_dead(self.nis_on(net.id), &[Arc::downgrade(&its)]);
             (its.nid(), self.named(why, its.is_reported_down(), is_dead))
         });
-        losers.collect()
+        let is_of_other =
+            |its: &Arc<PeerNi>| chosen.is_some_and(|family| AddressFamily::of(its.nid()) != family);
+        let of_other_family = net.nis().filter(is_of_other).map(|its| {
+            let why = if can_reach(own, &its) { Criterion::Family } else { Criterion::Unreachable };
+            (its.nid(), why.into())
+        });
+        losers.chain(of_other_family).collect()
     }
 
     fn named_of_net(self, why: Reason, its: &PeerNet) -> Reason {

@@ -8,6 +8,7 @@ mod compare;
 mod criteria;
 mod direct;
 mod explain;
+mod families;
 mod hop;
 mod numa;
 mod other_paths;
@@ -28,14 +29,14 @@ pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
     for_each_path, has_other_gateway, has_other_path, has_proven_path, has_usable_path, is_avoided,
     is_only_path, is_reached_from_another, is_reached_without, is_route_up, is_route_usable, is_routed_too,
-    is_usable, may_try_other_path,
+    is_usable, local_nis_to, may_try_other_path,
 };
 pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state, routes_to};
 
-use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
+use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi, can_reach};
 use compare::best;
-use direct::{best_local_ni, best_local_ni_to, best_net, best_peer_ni, partner_of, shared_nets};
+use direct::{best_local_ni_to, best_net, best_pair, partner_of, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
 use preferring::Preferring;
 use routed::{better_route, bound_ni, over_gateway};
@@ -45,7 +46,8 @@ use std::sync::Arc;
 /// caller named.
 ///
 /// `0@lo` always goes by the loopback, whatever `source` is (PS-1). A given `source` must be one of this node's
-/// ([`Errno::Invalid`]) and on the destination's net, and then nothing is selected (PS-10). Otherwise a message to a peer
+/// ([`Errno::Invalid`]) and on the destination's net, and then nothing is selected (PS-10). An interface is a path only to NIDs of its
+/// own address family, and of the other one as far as it reaches that. Otherwise a message to a peer
 /// that is not multi-rail goes to the NID as named, by the interface that it sticks to; for a multi-rail peer the best of all
 /// paths is taken, whichever of its NIDs was named. If the two nodes have no net in common, the message is sent to the
 /// gateway of a route. [`Errno::HostUnreachable`] if there is no path.
@@ -96,6 +98,7 @@ fn select_path_to(
         let ni = nets.ni(source).ok_or(Errno::Invalid)?;
         return match source.net() == named.nid().net() {
             // A peer that is not multi-rail is bound to the first interface that sends to it (PS-30).
+            true if !can_reach(ni, named) => Err(Errno::HostUnreachable),
             true => {
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
                 Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither).sticking(sticks))
@@ -114,9 +117,8 @@ fn select_path_to(
     {
         return Ok(routed);
     }
-    let preferring = Preferring::best_of(peer_net);
-    let ni = best_local_ni(net, &peer_net.nis, preferring, path_request).ok_or(Errno::HostUnreachable)?;
-    let peer_ni = best_peer_ni(peer_net, ni, None, path_request).ok_or(Errno::HostUnreachable)?;
+    let pair = best_pair(net, peer_net, |preferring| preferring, path_request);
+    let (ni, peer_ni) = pair.ok_or(Errno::HostUnreachable)?;
     Ok(ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds))
 }
 
@@ -124,7 +126,8 @@ fn select_path_to(
 /// avoided. `None` if the path has to be selected.
 pub(crate) fn take_only_path(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
     let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };
-    (!is_avoided(only, peer_ni) && answered_on_only_net(only, peer_ni)).then(|| Arc::clone(only))
+    (can_reach(only, peer_ni) && !is_avoided(only, peer_ni) && answered_on_only_net(only, peer_ni))
+        .then(|| Arc::clone(only))
 }
 
 /// Whether a message must go to the NID that was named: its peer is not multi-rail, or it has been restarted
@@ -159,7 +162,8 @@ fn select_path_to_named(
     let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
     // A peer that has never responded on an interface does not know this node by that NID.
     let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
-    if let Some(ni) = sticky.filter(may_stick).filter(|ni| ni.nid().net() == net.id()) {
+    let may_send = |ni: &&Arc<Ni>| ni.nid().net() == net.id() && can_reach(ni, named);
+    if let Some(ni) = sticky.filter(may_stick).filter(may_send) {
         return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
     }
     let ni =
@@ -178,8 +182,7 @@ pub(crate) fn select_path_to_other_nid(
     let others =
         shared_nets(nets, peer, path_request).filter(|(_, (net, _))| path_request.came_by != Some(net.id()));
     let (_, (net, peer_net)) = best(others)?;
-    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), &path_request)?;
-    let peer_ni = best_peer_ni(peer_net, ni, None, &path_request)?;
+    let (ni, peer_ni) = best_pair(net, peer_net, |preferring| preferring, &path_request)?;
     let chosen = ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds);
     (!chosen.is_dead()).then_some(chosen)
 }
@@ -195,8 +198,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_suspect: bool)
 pub(crate) fn best_path_on(nets: &Nets, peer: &Peer, net: NetId) -> Option<(Nid, Nid)> {
     let (net, peer_net) = (nets.net(net)?, peer.net(net)?);
     let path_request = of_ping(peer.primary, true);
-    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), &path_request)?;
-    let peer_ni = best_peer_ni(peer_net, ni, None, &path_request)?;
+    let (ni, peer_ni) = best_pair(net, peer_net, |preferring| preferring, &path_request)?;
     Some((ni.nid(), peer_ni.nid()))
 }
 
@@ -224,6 +226,9 @@ mod tests;
 
 #[cfg(all(test, not(loom)))]
 mod criteria_tests;
+
+#[cfg(all(test, not(loom)))]
+mod families_tests;
 
 #[cfg(all(test, not(loom)))]
 mod numa_tests;

@@ -2,7 +2,7 @@
 
 use super::path_request::Paths;
 use super::routed::route_state;
-use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
+use crate::model::{ActiveRoute, AddressFamily, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState, can_reach};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub(crate) fn has_other_path(nets: &Nets, peer_ni: &PeerNi, ni: &Ni, reserved: b
             && !ni.is_fatal()
             && !its.is_reported_down()
             && !its.unresponsive().has(ni.nid())
+            && can_reach(ni, its)
     };
     let peer = peer_ni.peer_now();
     if !peer.is_multi_rail() {
@@ -62,10 +63,24 @@ pub(crate) fn has_proven_path(nets: &Nets, peer: &Peer) -> bool {
     peer.is_multi_rail() && any_path(nets, peer, |ni, its| !is_avoided(ni, its) && !its.is_suspect_from(ni))
 }
 
+/// The interfaces that are paths to a peer NI: those of its own address family, if there are any, otherwise others that reach it.
+pub(crate) fn local_nis_to<'a>(nets: &'a Nets, peer_ni: Option<&PeerNi>) -> Vec<&'a Arc<Ni>> {
+    let Some((peer_ni, net)) = peer_ni.and_then(|its| Some((its, nets.net(its.nid().net())?))) else {
+        return Vec::new();
+    };
+    let family = AddressFamily::of(peer_ni.nid());
+    let (own, others): (Vec<_>, Vec<_>) = net
+        .nis()
+        .iter()
+        .filter(|ni| can_reach(ni, peer_ni))
+        .partition(|ni| AddressFamily::of(ni.nid()) == family);
+    if own.is_empty() { others } else { own }
+}
+
 /// Whether there is a path from this node to exactly this peer NI that is not avoided.
 pub(crate) fn is_usable(nets: &Nets, peer_ni: &PeerNi) -> bool {
     let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());
-    nis.iter().any(|ni| !is_avoided(ni, peer_ni))
+    nis.iter().any(|ni| !is_avoided(ni, peer_ni) && can_reach(ni, peer_ni))
 }
 
 /// Whether the node of this peer NI is reached from another interface of this node than `ni`, by a path on which something has arrived.
@@ -132,6 +147,6 @@ pub(crate) fn for_each_path(nets: &Nets, peer: &Peer, mut visit: impl FnMut(&Ni,
 fn any_path(nets: &Nets, peer: &Peer, mut is_it: impl FnMut(&Ni, &PeerNi) -> bool) -> bool {
     peer.nets.iter().any(|peer_net| {
         let nis = nets.net(peer_net.id).map_or(&[][..], |net| net.nis());
-        nis.iter().any(|ni| peer_net.nis().any(|its| is_it(ni, &its)))
+        nis.iter().any(|ni| peer_net.nis().any(|its| can_reach(ni, &its) && is_it(ni, &its)))
     })
 }

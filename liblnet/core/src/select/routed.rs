@@ -4,13 +4,14 @@
 use super::chosen_path::{Choice, ChosenPath};
 use super::compare::best;
 use super::criteria::{GatewayCandidate, NetCandidate};
-use super::direct::{best_local_ni, best_local_ni_to, best_partner, best_peer_ni, shared_nets};
+use super::direct::{best_local_ni_to, best_pair, best_partner, best_peer_ni, shared_nets};
+use super::families::{Reach, are_mixed, best_peer_ni_from};
 use super::hop::Hop;
 use super::is_named_only;
 use super::path_request::{PathRequest, Paths};
 use super::path_state::{PathState, path_state};
 use super::preferring::Preferring;
-use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState};
+use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState, can_reach};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ pub(super) fn bound_ni<'a>(paths: Paths<'a>, named: &PeerNi) -> Option<&'a Arc<N
         true => {
             // Health comes first: an NI that is not preferred is taken if the preferred ones are in worse health.
             let nis = paths.nets_towards(named.nid().net()).flat_map(|net| net.nis());
-            best_partner(named, nis, |_| PathState::Usable)
+            best_partner(named, nis, |_| (PathState::Usable, Reach::ALL))
         }
     };
     preferred.or_else(|| named.sticky().and_then(|nid| paths.nets.ni(nid)))
@@ -237,7 +238,7 @@ fn best_path_to_gateway(
     if !peer.is_multi_rail() {
         let net = nets.net(named.nid().net()).filter(|net| may_use(net.id(), source, path_request))?;
         let ni = match source {
-            Some(ni) => ni,
+            Some(ni) => Some(ni).filter(|ni| can_reach(ni, named))?,
             None => {
                 best_local_ni_to(net, named, preferring.by_gateway(Preferring::one(named)), &path_request)?
             }
@@ -245,14 +246,11 @@ fn best_path_to_gateway(
         return Some((Arc::clone(ni), Arc::clone(named)));
     }
     let (_, (net, peer_net)) = best(nets_of_gateway(nets, peer, preferring, source, path_request))?;
-    let ni = match source {
-        Some(ni) => ni,
-        None => {
-            let preferring = preferring.by_gateway(Preferring::best_of(peer_net));
-            best_local_ni(net, &peer_net.nis, preferring, &path_request)?
-        }
+    let (ni, peer_ni) = match source {
+        Some(ni) if are_mixed(net, peer_net) => (ni, best_peer_ni_from(ni, peer_net, &path_request)?),
+        Some(ni) => (ni, best_peer_ni(peer_net, ni, None, &path_request)?),
+        None => best_pair(net, peer_net, |of_gateway| preferring.by_gateway(of_gateway), &path_request)?,
     };
-    let peer_ni = best_peer_ni(peer_net, ni, None, &path_request)?;
     Some((Arc::clone(ni), peer_ni))
 }
 

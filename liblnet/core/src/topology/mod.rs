@@ -18,7 +18,7 @@ pub(crate) use rules::RuleChange;
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::model::message::OutgoingMessage;
-use crate::model::{DiscoveryState, Onward, TurnClock};
+use crate::model::{AddressFamily, DiscoveryState, Onward, TurnClock};
 use crate::router::Router;
 use crate::select::{self, Paths};
 use crate::sync::{Mutex, lock};
@@ -127,6 +127,22 @@ impl Topology {
     /// Whether this node is on `net`, or has a route to it.
     pub(crate) fn leads_to(&self, net: NetId) -> bool {
         self.with_paths(|paths| paths.nets.net(net).is_some() || paths.routes.lead_to(net))
+    }
+
+    /// Whether this node is on the net of this NID, and reaches it from there, or has a route to the net.
+    pub(crate) fn leads_to_nid(&self, nid: Nid) -> bool {
+        self.with_paths(|paths| match paths.nets.net(nid.net()) {
+            None => paths.routes.lead_to(nid.net()),
+            Some(net) => {
+                net.reaches(AddressFamily::of(nid))
+                    || self.peer_ni(nid).is_some_and(|peer_ni| net.can_reach(&peer_ni))
+            }
+        })
+    }
+
+    /// Whether this node is on the net of this NID, and none of its interfaces there reaches the NID.
+    pub(crate) fn lacks_family_of(&self, nid: Nid) -> bool {
+        self.is_on_net(nid.net()) && !self.leads_to_nid(nid)
     }
 
     /// The way of messages to `nid` from this node.
@@ -250,12 +266,16 @@ impl Topology {
             && self.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid(), true))
     }
 
-    /// Whether this node is on one of the nets `to`, or a route to one of them is up whose gateway responds on some path.
-    pub(crate) fn can_reach(&self, to: &[NetId], terms: GatewayTerms) -> bool {
-        self.with_paths(|Paths { nets, routes }| {
-            let works = |route: &Arc<ActiveRoute>| select::is_route_up(route, nets, terms);
-            to.iter().any(|net| nets.net(*net).is_some() || routes.to(*net).any(works))
-        })
+    /// Whether this node reaches one of the NIDs `to` on a net that it is on, or a route to the net of one is up whose gateway responds on
+    /// some path.
+    pub(crate) fn can_reach(&self, to: &[Nid], terms: GatewayTerms) -> bool {
+        let routed = |net: NetId| {
+            self.with_paths(|Paths { nets, routes }| {
+                let works = |route: &Arc<ActiveRoute>| select::is_route_up(route, nets, terms);
+                nets.net(net).is_none() && routes.to(net).any(works)
+            })
+        };
+        to.iter().any(|nid| self.is_on_net(nid.net()) && self.leads_to_nid(*nid) || routed(nid.net()))
     }
 
     /// Whether any route to `net` has a responsive path to its gateway, as far as is known.

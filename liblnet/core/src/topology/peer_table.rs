@@ -273,10 +273,7 @@ impl PeerTable {
         let nids = by_net(in_order(peer.primary, &peer.nids, &nids));
         let peer_nis: Vec<_> = nids.iter().filter_map(|nid| self.get(*nid)).collect();
         let mut nets: Vec<PeerNet> = peer.nets.clone();
-        for net in &mut nets {
-            net.nis.clear();
-            net.criteria.clear();
-        }
+        nets.iter_mut().for_each(PeerNet::clear);
         nets.sort_by_key(|net| nids.iter().position(|nid| nid.net() == net.id));
         for peer_ni in &peer_nis {
             add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni), peer_ni.criteria());
@@ -351,20 +348,11 @@ fn rediscover(peer: &Peer) {
 }
 
 fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, criteria: &Arc<Criteria>) {
-    let criteria = Arc::clone(criteria);
-    match nets.iter_mut().find(|net| net.id == nid.net()) {
-        Some(net) => {
-            net.nis.push(peer_ni);
-            net.criteria.push(criteria);
-        }
-        None => nets.push(PeerNet {
-            id: nid.net(),
-            nis: vec![peer_ni],
-            criteria: vec![criteria],
-            usage: Arc::default(),
-            order: None,
-        }),
-    }
+    let net = match nets.iter_mut().find(|net| net.id == nid.net()) {
+        Some(net) => net,
+        None => nets.push_mut(PeerNet::new(nid.net(), Arc::default())),
+    };
+    net.add(nid, peer_ni, criteria);
 }
 
 #[cfg(all(test, not(loom)))]
