@@ -11,7 +11,7 @@ use super::unresponsive_paths::{MAX_PAUSE, NEXT_TURN};
 use super::{Cause, Health, Probe, ProbeAction};
 use crate::environment::Environment;
 use crate::environment::time::Time;
-use crate::model::{Ni, PeerNi, wait_before};
+use crate::model::{Ni, PeerNi, can_reach, wait_before};
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::Nid;
@@ -48,7 +48,7 @@ impl Health {
         peer_ni: &PeerNi,
     ) -> bool {
         let path @ (local, peer) = (ni.nid(), peer_ni.nid());
-        if topology.is_own(peer) {
+        if topology.is_own(peer) || !can_reach(ni, peer_ni) {
             return false;
         }
         let now = env.now();

@@ -90,9 +90,9 @@ impl Monitor<'_> {
             let _ = self.data_path.md_unlink(ping);
         }
         let nets = self.topology.nets();
-        let nis = |gateway: Nid| nets.net(gateway.net()).map_or(&[][..], |net| net.nis());
+        let nis = |gateway: Nid| select::local_nis_to(&nets, self.topology.peer_ni(gateway).as_deref());
         for gateway in ping {
-            let local = nis(gateway).iter().find(|ni| !ni.is_fatal());
+            let local = nis(gateway).into_iter().find(|ni| !ni.is_fatal());
             if let Some(Ok(ping)) = local.map(|ni| self.send_recovery_ping(ni.nid(), gateway)) {
                 self.gateway_watch.pinged(gateway, ping);
             }

@@ -268,15 +268,16 @@ impl<'a> Of<'a> {
         let all = held_peer_nis(same_family, own, gateway, self.path_request);
         let all = all.filter(|(_, its)| chosen.is_none() || can_reach(own, its)).collect();
         let Some(Explained { others, .. }) = explained(all) else { return Vec::new() };
-        let losers = others.into_iter().map(|(its, why)| {
+        let named = |its: Arc<PeerNi>, why: Reason| {
             let is_dead = || self.is_dead(self.nis_on(net.id), &[Arc::downgrade(&its)]);
             (its.nid(), self.named(why, its.is_reported_down(), is_dead))
-        });
+        };
+        let losers = others.into_iter().map(|(its, why)| named(its, why));
         let is_of_other =
             |its: &Arc<PeerNi>| chosen.is_some_and(|family| AddressFamily::of(its.nid()) != family);
         let of_other_family = net.nis().filter(is_of_other).map(|its| {
             let why = if can_reach(own, &its) { Criterion::Family } else { Criterion::Unreachable };
-            (its.nid(), why.into())
+            named(its, why.into())
         });
         losers.chain(of_other_family).collect()
     }

@@ -1,7 +1,9 @@
 //! The state of a peer, from the facts about its paths.
 
 use crate::environment::Environment;
-use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Outage, Peer, PeerNi, Reachability, RouteState};
+use crate::model::{
+    ActiveRoute, GatewayTerms, Nets, Ni, Outage, Peer, PeerNi, Reachability, RouteState, can_reach,
+};
 use crate::select::{self, Paths};
 use crate::topology::Topology;
 use std::fmt::Write as _;
@@ -102,7 +104,9 @@ impl Assessment {
         let Self { paths, usable, down, .. } = *self;
         match self.state {
             Reachability::Unknown => "nothing has arrived from it".to_owned(),
-            Reachability::Unreachable if paths == 0 => "no net in common, and no route".to_owned(),
+            Reachability::Unreachable if paths == 0 => {
+                "no net or no address family in common, and no route".to_owned()
+            }
             Reachability::Unreachable if self.routed => "no gateway gets through to it".to_owned(),
             Reachability::Unreachable if down == 0 => "no path responds".to_owned(),
             Reachability::Unreachable if down == paths => "every path has an interface down".to_owned(),
@@ -161,6 +165,7 @@ pub(super) fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<Path
     let may_be_taken = |ni: &&Arc<Ni>| sticks_to.is_none_or(|its| its.nid() == ni.nid());
     nis.iter()
         .filter(may_be_taken)
+        .filter(|ni| can_reach(ni, peer_ni))
         .map(|ni| PathFacts {
             proven: peer_ni.was_ever_heard_by(ni),
             unresponsive: peer_ni.unresponsive().has(ni.nid()),
@@ -206,7 +211,7 @@ mod tests {
             (true, &[&[DEAD, DEAD]], Unreachable, "no path responds"),
             (true, &[&[DOWN, BOTH]], Unreachable, "every path has an interface down"),
             (true, &[&[BOTH], &[DEAD]], Unreachable, "0 of 2 paths usable, 1 with an interface down"),
-            (true, &[], Unreachable, "no net in common, and no route"),
+            (true, &[], Unreachable, "no net or no address family in common, and no route"),
             // Behind gateways.
             (false, &[&[BY_GATEWAY]], Unknown, "nothing has arrived from it"),
             (false, &[&[BY_DEAD, BY_DEAD]], Unreachable, "no gateway gets through to it"),
