@@ -1,9 +1,10 @@
 //! Random worlds: as many as fit into `--seconds N`, or `--worlds N` of them, from the seed `--seed S` on; with
-//! `--keep-going` also after broken ones, with one line for each. `--only discovery` or `--only chaos` makes only worlds
-//! in which nodes discover each other, or those in which rails die; otherwise both in turn.
+//! `--keep-going` also after broken ones, with one line for each. `--only discovery`, `--only chaos` or `--only families` makes only
+//! worlds in which nodes discover each other, those in which rails die, or those in which NIDs are of both address families too; otherwise
+//! all in turn.
 #![allow(missing_docs)]
 
-use lnet_sim::chaos::{self, ChaosStats};
+use lnet_sim::chaos::{self, ChaosStats, Families};
 use lnet_sim::{LoadStats, Violation, load};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 enum WorldKind {
     Discovery,
     Chaos,
+    /// Chaos with NIDs of both address families.
+    Families,
 }
 
 struct Options {
@@ -25,7 +28,7 @@ struct Options {
 fn main() -> ExitCode {
     let Some(options) = options() else {
         eprintln!(
-            "usage: soak [--seconds N | --worlds N] [--seed S] [--keep-going] [--only discovery|chaos]"
+            "usage: soak [--seconds N | --worlds N] [--seed S] [--keep-going] [--only discovery|chaos|families]"
         );
         return ExitCode::from(2);
     };
@@ -38,7 +41,9 @@ fn main() -> ExitCode {
         for kind in options.kinds {
             let done = match kind {
                 WorldKind::Discovery => load::run_seed(seed).map(|one| load_stats += one),
-                WorldKind::Chaos => chaos::run_seed(seed).map(|one| chaos_stats += one),
+                WorldKind::Chaos | WorldKind::Families => {
+                    chaos::run_seed(seed, kind.families()).map(|one| chaos_stats += one)
+                }
             };
             match done {
                 Ok(()) => {}
@@ -55,7 +60,10 @@ fn main() -> ExitCode {
     for kind in options.kinds {
         match kind {
             WorldKind::Discovery => println!("worlds in which nodes find each other:\n{load_stats}"),
-            WorldKind::Chaos => println!("worlds in which rails fail:\n{chaos_stats}"),
+            WorldKind::Chaos => {
+                println!("worlds in which rails fail, in this kind and the next:\n{chaos_stats}")
+            }
+            WorldKind::Families => {}
         }
     }
     if broken > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -73,12 +81,20 @@ impl WorldKind {
         match self {
             Self::Discovery => "discovery",
             Self::Chaos => "chaos",
+            Self::Families => "families",
+        }
+    }
+
+    const fn families(self) -> Families {
+        match self {
+            Self::Discovery | Self::Chaos => Families::Ipv4,
+            Self::Families => Families::Mixed,
         }
     }
 }
 
 fn options() -> Option<Options> {
-    let kinds = &[WorldKind::Discovery, WorldKind::Chaos];
+    let kinds = &[WorldKind::Discovery, WorldKind::Chaos, WorldKind::Families];
     let mut options = Options { seconds: 60, worlds: u64::MAX, seed: 1_000, keep_going: false, kinds };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -91,6 +107,7 @@ fn options() -> Option<Options> {
                 options.kinds = match words.next()?.as_str() {
                     "discovery" => &[WorldKind::Discovery],
                     "chaos" => &[WorldKind::Chaos],
+                    "families" => &[WorldKind::Families],
                     _ => return None,
                 }
             }

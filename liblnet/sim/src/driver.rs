@@ -4,7 +4,9 @@ use crate::link::InterfaceId;
 use crate::network::{ConnError, Meeting, Network};
 use crate::trace::NodeId;
 use lnet_core::lnd::{ArrivalWaiter, DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
-use lnet_core::{Cause, Confirmation, Errno, MessageOrigin, Ni, OutgoingMessage, Pooled};
+use lnet_core::{
+    AddressFamilies, AddressFamily, Cause, Confirmation, Errno, MessageOrigin, Ni, OutgoingMessage, Pooled,
+};
 use lnet_wire::{NetType, Nid, ProcessId};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -26,6 +28,8 @@ impl Shared {
 pub(crate) struct SimDriver {
     pub(crate) network: Shared,
     pub(crate) node: NodeId,
+    /// Whether interfaces with IPv4 NIDs reach IPv6 NIDs.
+    pub(crate) reaches_ipv6: bool,
 }
 
 impl Driver for SimDriver {
@@ -35,16 +39,25 @@ impl Driver for SimDriver {
 
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
         let place = self.network.lock().plug_in(self.node, ni, upcalls);
-        Ok(Arc::new(SimNi { network: self.network.clone(), place }))
+        let reaches_ipv6 = self.reaches_ipv6 && AddressFamily::of(ni.nid()) == AddressFamily::Short;
+        Ok(Arc::new(SimNi { network: self.network.clone(), place, reaches_ipv6 }))
     }
 }
 
 struct SimNi {
     network: Shared,
     place: InterfaceId,
+    reaches_ipv6: bool,
 }
 
 impl LndNi for SimNi {
+    fn other_families(&self) -> AddressFamilies {
+        match self.reaches_ipv6 {
+            true => AddressFamilies::only(AddressFamily::Long),
+            false => AddressFamilies::NONE,
+        }
+    }
+
     fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         let peer = message.next_hop().nid;
         let meeting = self.network.lock().meet(self.place, peer);

@@ -169,7 +169,8 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     let (Some(core), Some(mine), Some(its)) = (world.core(a), world.spec(a), world.spec(b)) else {
         return Ok(());
     };
-    let nids = world.nids(b);
+    let is_known = |nid: &Nid| !mine.lacks_large_nids() || nid.to_u64().is_some();
+    let nids: Vec<Nid> = world.nids(b).into_iter().filter(is_known).collect();
     let both_discover = mine.discovery == DiscoveryMode::On && its.discovery != DiscoveryMode::Off;
     let mut talked = false;
     for nid in &nids {

@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Size in bytes of the memory that a node serves unless its specification says otherwise.
 const SERVED: u32 = 64;
 
+/// The features of nodes that know IPv6 NIDs.
+const LARGE_NIDS: Features = Features(Features::LARGE_ADDR.0 | Features::PRIMARY_LARGE.0);
+
 /// The specification of a node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
@@ -33,6 +36,8 @@ pub struct NodeSpec {
     /// Features that the node's responses to pings leave out, so that it looks like one of an
     /// older version. A node without multi-rail drops pushes, too.
     pub hides: Features,
+    /// Whether interfaces with IPv4 NIDs have IPv6 addresses too, and so reach IPv6 NIDs.
+    pub reaches_ipv6: bool,
     /// The credits of the node's interfaces.
     pub tunables: NiTunables,
     /// The settings, except those of discovery.
@@ -55,6 +60,7 @@ impl NodeSpec {
             discovery: DiscoveryMode::On,
             first_ping: true,
             hides: Features::default(),
+            reaches_ipv6: false,
             tunables: NiTunables::default(),
             settings: Settings::default(),
             routes: Vec::new(),
@@ -93,6 +99,23 @@ impl NodeSpec {
         Self { hides, discovery: DiscoveryMode::Off, first_ping: false, ..self }
     }
 
+    /// Makes the node one of a version without IPv6 NIDs (2.15 and before).
+    #[must_use]
+    pub fn without_large_nids(self) -> Self {
+        Self { hides: self.hides | LARGE_NIDS, ..self }
+    }
+
+    /// Gives the interfaces with IPv4 NIDs IPv6 addresses too.
+    #[must_use]
+    pub fn reaching_ipv6(self) -> Self {
+        Self { reaches_ipv6: true, ..self }
+    }
+
+    /// Whether the node is of a version without IPv6 NIDs.
+    pub const fn lacks_large_nids(&self) -> bool {
+        self.hides.contains(Features::LARGE_ADDR)
+    }
+
     /// Whether the node is of a version without multi-rail.
     pub const fn is_down_rev(&self) -> bool {
         self.hides.contains(Features::MULTI_RAIL)
@@ -102,6 +125,13 @@ impl NodeSpec {
 /// Returns the NID `address@tcpN`, with its address in 10.0.0.0/8.
 pub const fn nid(net: u16, address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, net), 0x0a00_0000 | address)
+}
+
+/// Returns the NID `fd99::address@tcpN`.
+pub const fn nid6(net: u16, address: u32) -> Nid {
+    let [a, b, c, d] = address.to_be_bytes();
+    let bytes = [0xfd, 0x99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d];
+    Nid::new_long(NetId::new(NetType::TCP, net), bytes)
 }
 
 /// A node of a world.
@@ -172,7 +202,7 @@ impl Incarnation {
             Some(Box::new(move |event| lock(&heard).on_event(id, incarnations, event, told.now()))),
         )?;
         core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
-        let driver = SimDriver { network: network.clone(), node: id };
+        let driver = SimDriver { network: network.clone(), node: id, reaches_ipv6: spec.reaches_ipv6 };
         if let Some(buffers) = spec.forwards {
             core.admin().change_router(|router| router.switched(true).with_buffers(buffers.map(Some)))?;
         }

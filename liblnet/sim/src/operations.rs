@@ -75,7 +75,8 @@ impl World {
         let known = core.admin().peer(nid).map(|(peer, _)| peer.nids.clone());
         let others = known.unwrap_or_else(|| vec![nid]);
         let pairs = own.iter().flat_map(|own| others.iter().map(|other| (*own, *other)));
-        pairs.filter(|(own, other)| own.net() == other.net()).collect()
+        let reaches = |own: Nid, other: Nid| self.spec(node).is_some_and(|spec| spec.reaches(own, other));
+        pairs.filter(|(own, other)| own.net() == other.net() && reaches(*own, *other)).collect()
     }
 
     /// Whether a node knows that all NIDs of another belong to one node.

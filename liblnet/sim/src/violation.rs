@@ -68,6 +68,10 @@ impl World {
         if let Some(error) = error {
             self.fail(error.0);
         }
+        let wrong = self.network.lock().families.take_wrong();
+        if let Some(wrong) = wrong {
+            self.fail(wrong);
+        }
         if let Err(what) = self.check_ended_ops() {
             self.fail(what);
         }

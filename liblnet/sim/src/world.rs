@@ -95,6 +95,7 @@ impl World {
             let now = network.now();
             network.faults.mend(FaultPoint::Down(node), now);
             network.faults.hide(node, it.spec.hides);
+            network.families.set_reaching(node, it.spec.reaches_ipv6);
             network.forget_earlier_incarnation(node);
             network.identify(node, it.incarnations);
             if network.trace.is_kept() {
@@ -143,7 +144,7 @@ impl World {
             network.faults.mend(FaultPoint::Missing(nid), now);
         }
         let Some(incarnation) = &it.incarnation else { return };
-        let driver = SimDriver { network: self.network.clone(), node };
+        let driver = SimDriver { network: self.network.clone(), node, reaches_ipv6: it.spec.reaches_ipv6 };
         if let Err(error) = incarnation.core.admin().add_ni(nid, it.spec.tunables, &driver) {
             self.fail(format!("{node} does not get {nid}: {}", error));
         }

@@ -66,7 +66,7 @@ impl Chaos {
         for _ in 0..random.u32(1..=24) {
             let ask = [OpKind::Put, OpKind::PutWithAck, OpKind::Get][random.usize(0..3)];
             let bytes = random.u32(0..64);
-            if node != other {
+            if node != other && self.world.nids_reached(node, other).contains(&to) {
                 self.world.start_op_with(node, to, OpSpec { ask, bytes, ..OpSpec::default() });
             }
         }
@@ -139,7 +139,12 @@ impl Chaos {
 }
 
 /// Runs the same world with as few actions as suffice to break it; returns the violation.
-pub(super) fn fewest(seed: u64, actions: usize, mut broken: Box<Violation>) -> Box<Violation> {
+pub(super) fn fewest(
+    seed: u64,
+    families: Families,
+    actions: usize,
+    mut broken: Box<Violation>,
+) -> Box<Violation> {
     let mut without = BTreeSet::new();
     let mut piece = actions.div_ceil(2);
     while piece > 0 {
@@ -149,7 +154,7 @@ pub(super) fn fewest(seed: u64, actions: usize, mut broken: Box<Violation>) -> B
                 continue;
             }
             let tried: BTreeSet<usize> = without.union(&more).copied().collect();
-            if let Err(still) = Chaos::new(seed, tried.clone()).run() {
+            if let Err(still) = Chaos::new(seed, families, tried.clone()).run() {
                 (without, broken) = (tried, still);
             }
         }

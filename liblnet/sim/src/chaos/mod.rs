@@ -10,7 +10,7 @@ pub use stats::ChaosStats;
 use crate::faults::Rail;
 use crate::ledger::{OpKind, OpSpec};
 use crate::network::{Delivery, NetworkConfig};
-use crate::node::{NodeSpec, nid};
+use crate::node::{NodeSpec, nid, nid6};
 use crate::trace::NodeId;
 use crate::violation::Violation;
 use crate::world::{World, WorldConfig};
@@ -24,15 +24,24 @@ const STORM: usize = 300_000;
 /// Choices for the transaction timeout of a world, in seconds.
 const TIMEOUTS: [u32; 3] = [10, 50, 50];
 
+/// The address families of a world's NIDs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Families {
+    /// All NIDs have IPv4 addresses.
+    Ipv4,
+    /// Some nodes have IPv4 NIDs only, of which some know no others and some reach IPv6 NIDs; some nodes have NIDs of both families.
+    Mixed,
+}
+
 /// Runs the world of this seed. A violation is reported with as few actions as it takes to reproduce it.
-pub fn run_seed(seed: u64) -> Result<ChaosStats, Box<Violation>> {
-    let mut chaos = Chaos::new(seed, BTreeSet::new());
+pub fn run_seed(seed: u64, families: Families) -> Result<ChaosStats, Box<Violation>> {
+    let mut chaos = Chaos::new(seed, families, BTreeSet::new());
     let actions = chaos.actions;
     let broken = match chaos.run() {
         Ok(stats) => return Ok(stats),
         Err(broken) => broken,
     };
-    Err(actions::fewest(seed, actions, broken))
+    Err(actions::fewest(seed, families, actions, broken))
 }
 
 /// A world and the actions on it.
@@ -49,7 +58,7 @@ struct Chaos {
 }
 
 impl Chaos {
-    fn new(seed: u64, without: BTreeSet<usize>) -> Self {
+    fn new(seed: u64, families: Families, without: BTreeSet<usize>) -> Self {
         let mut random = fastrand::Rng::with_seed(seed ^ 0xc4a05);
         let network = network(&mut random);
         let lines = std::env::var("LNET_SIM_TRACE").ok().and_then(|lines| lines.parse().ok());
@@ -59,9 +68,15 @@ impl Chaos {
         let (rails, timeout) = (random.u16(2..=3), TIMEOUTS[random.usize(0..TIMEOUTS.len())]);
         let calm = random.bool();
         let actions = random.usize(10..60);
-        let mut chaos = Self { seed, world, stats: ChaosStats::default(), rails, actions, without, calm };
+        let stats = ChaosStats::default();
+        let mut chaos = Self { seed, world, stats, rails, actions, without, calm };
+        let mut random_families = fastrand::Rng::with_seed(seed ^ 0xfa317);
         for node in 0..random.u32(2..=4) {
             let spec = chaos.spec(&mut random, node, timeout);
+            let spec = match families {
+                Families::Ipv4 => spec,
+                Families::Mixed => chaos.with_families(&mut random_families, node, spec),
+            };
             chaos.world.add_node(spec);
         }
         chaos
@@ -80,6 +95,29 @@ impl Chaos {
             .collect();
         let settings = Settings { transaction_timeout: timeout, ..Settings::default() };
         NodeSpec { settings, ..NodeSpec::new(&nids) }
+    }
+
+    /// Gives the node of this number other families, or other knowledge of them. Each node keeps an IPv4 NID on the first rail, so that
+    /// each reaches each.
+    fn with_families(&mut self, random: &mut fastrand::Rng, node: u32, spec: NodeSpec) -> NodeSpec {
+        let mut spec = match random.u8(0..6) {
+            0 => return spec,
+            1 => return spec.without_large_nids(),
+            2 => return spec.reaching_ipv6(),
+            3 => spec.reaching_ipv6(),
+            _ => spec,
+        };
+        for (number, at) in (0..spec.nids.len()).rev().zip(1..) {
+            let (rail, of_ipv6) = (self.world.rail_of(spec.nids[number]), nid6(0, (node + 1) << 8 | at));
+            let Some(rail) = rail else { continue };
+            match random.u8(0..3) {
+                0 => continue,
+                1 if number > 0 => spec.nids[number] = of_ipv6,
+                _ => spec.nids.insert(number + random.usize(0..=1), of_ipv6),
+            }
+            self.world.attach(of_ipv6, rail);
+        }
+        spec
     }
 
     fn run(&mut self) -> Result<ChaosStats, Box<Violation>> {
@@ -110,9 +148,7 @@ impl Chaos {
     fn all_to_all(&mut self, times: usize) {
         let nodes: Vec<NodeId> = self.world.node_ids().collect();
         for (node, other) in nodes.iter().flat_map(|node| nodes.iter().map(move |other| (*node, *other))) {
-            let Some(to) = self.world.spec(other).and_then(|spec| spec.nids.first().copied()) else {
-                continue;
-            };
+            let Some(to) = self.world.nids_reached(node, other).first().copied() else { continue };
             for time in (0..times).filter(|_| node != other) {
                 let ask = [OpKind::PutWithAck, OpKind::Get, OpKind::Put][time % 3];
                 self.world.start_op_with(node, to, OpSpec { ask, ..OpSpec::default() });

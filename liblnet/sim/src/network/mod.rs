@@ -26,6 +26,7 @@ use crate::counts::Counts;
 use crate::digest::{Digest, Purpose};
 use crate::down_rev;
 use crate::events::{EventQueue, SimEvent};
+use crate::families::Families;
 use crate::faults::{FaultPoint, Faults, PathEnd};
 use crate::link::{InterfaceId, LinkKey};
 use crate::match_bits::{OpId, operation_of};
@@ -223,6 +224,7 @@ pub(crate) struct Network {
     pub(crate) trace: Trace,
     pub(crate) counts: Counts,
     pub(crate) faults: Faults,
+    pub(crate) families: Families,
     pub(crate) events: EventQueue,
     /// The core's decisions about messages that waited.
     pub(crate) resumed: VecDeque<(u64, RxAction)>,
@@ -274,6 +276,7 @@ impl Network {
             trace,
             counts,
             faults: Faults::default(),
+            families: Families::default(),
             events: EventQueue::default(),
             resumed: VecDeque::new(),
             random: fastrand::Rng::with_seed(seed),

@@ -20,7 +20,14 @@ impl Network {
         if let Some(payload) = payload.as_mut().filter(|_| self.is_nid_of(header.src_nid, from.node)) {
             down_rev::send(&header, payload, self.faults.hidden_by(from.node));
         }
-        let to = self.by_nid.get(&message.next_hop().nid).copied();
+        let peer = message.next_hop().nid;
+        if let Some(own) = self.interface(from).map(|interface| interface.nid) {
+            self.families.note(from.node, own, peer);
+        }
+        let to = self.by_nid.get(&peer).copied();
+        if let (Some(payload), Some(to)) = (&mut payload, to) {
+            down_rev::receive(&header, payload, self.faults.hidden_by(to.node));
+        }
         let digest = Digest::of(&header, payload.as_deref().filter(|_| self.trace.is_kept()));
         if !matches!(digest.purpose, Purpose::Ping | Purpose::PingReply) {
             self.last_business = self.now();
