@@ -344,6 +344,13 @@ log_classes! {
         meaning: "A peer claims a NID that it cannot have, for the reason in the line; the NID is not added to it.",
         action: "Two nodes may be configured with one address, or a peer here with a wrong NID: compare `lnetctl peer show` with the nodes themselves.",
     }
+    PeerNidTruncated {
+        name: "peer_nid_truncated",
+        level: Warn,
+        limit: AnyPeer,
+        meaning: "Messages came from a NID that no node has: a node with NIDs of both address families in one net sent to an IPv4 NID from an IPv6 NID, in a protocol that holds four bytes of its address, as kernel nodes of 2.17 do. They are answered, the NID is not kept as a peer, and is not merged with any. Said once for each NID.",
+        action: "Nothing on this node. On the other node requests may hang for a while: there, give the NIs of the two families different nets, or configure those of one family only.",
+    }
     OriginRefused {
         name: "origin_refused",
         level: Info,

@@ -30,6 +30,10 @@ impl DataPath {
             return Some(known);
         }
         let peer_ni = self.peer_ni_if_room(nid)?;
+        if let Some(whole) = self.topology.whole_nid_of_new(nid) {
+            self.topology.note_truncated(&self.env, nid, whole);
+            self.health.wake();
+        }
         if !peer_ni.peer().is_multi_rail() && peer_ni.sticky().is_none() {
             peer_ni.set_sticky(Some(ni.nid()));
         }

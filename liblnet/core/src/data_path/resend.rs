@@ -17,6 +17,9 @@ impl DataPath {
         failure: SendFailure,
     ) -> Option<ResendPlan> {
         let Self { env, topology, health, .. } = self;
+        if message.peer_ni.as_ref().is_some_and(|peer_ni| peer_ni.is_truncated()) {
+            return None;
+        }
         if !health.note_failed_attempt(env, topology, message, failure) || message.stays_on_path() {
             return None;
         }

@@ -11,6 +11,7 @@ impl DataPath {
     /// Records a new connection to a peer NI, with the incarnation of its interface.
     pub(crate) fn note_connected(&self, peer: Nid, incarnation: u64) {
         if let Some(peer_ni) = self.topology.peer_ni(peer)
+            && !peer_ni.is_truncated()
             && peer_ni.incarnation().note(Evidence::Connection, incarnation)
         {
             self.peer_has_restarted(&peer_ni);

@@ -419,7 +419,9 @@ impl DataPath {
     /// lost, and failed recovery pings are logged elsewhere.
     fn log_given_up(&self, message: &OutgoingMessage, failure: SendFailure) {
         let is_cancelled = self.env.is_ending() || message.is_given_up();
-        if is_cancelled || message.is_recovery_ping() || failure.cause == Cause::LocalAborted {
+        let is_truncated = message.peer_ni.as_ref().is_some_and(|peer_ni| peer_ni.is_truncated());
+        if is_cancelled || is_truncated || message.is_recovery_ping() || failure.cause == Cause::LocalAborted
+        {
             return;
         }
         let (from, to, kind) = (message.header.src_nid, message.header.dest_nid, message.header.body.kind());

@@ -47,7 +47,11 @@ impl Discovery {
                 note_differences(env, peer, &found);
                 MergeEffects::default()
             }
-            MergePlan::Update(plan) => update_nids(config, env, topology, peer, plan, info),
+            MergePlan::Update(plan) => {
+                let effects = update_nids(config, env, topology, peer, plan, info);
+                topology.note_told(env, &info.entries.iter().map(|entry| entry.nid).collect::<Vec<_>>());
+                effects
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use super::input::Input;
 use super::requests::{decode, note_ignored};
 use crate::environment::Environment;
 use crate::memory::{EqHandle, MdOptions, MdSpec, RecvBuffer};
+use crate::model::truncated_nid::whole_nid;
 use crate::model::{MIN_REPLY_LEN, Peer, PeerNi};
 use crate::sync::lock;
 use crate::topology::Topology;
@@ -115,9 +116,17 @@ impl Discovery {
         path: (Nid, Nid),
     ) {
         self.grow_push_buffers(received.claimed_len);
+        let nids: Vec<Nid> = received.info.entries.iter().map(|entry| entry.nid).collect();
+        if let Some(whole) = whole_nid(peer_ni.nid(), &nids) {
+            // The node itself is known, or will be, by the NIDs that it has.
+            topology.note_truncated(env, peer_ni.nid(), whole);
+            if self.local_state().discovers() {
+                self.reverify_others(topology, &peer_ni.peer(), &nids);
+            }
+            return;
+        }
         let peer = pushing_peer(topology, &received.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
         note_ignored(env, &peer.discovery, peer_ni.nid(), &received);
-        let nids: Vec<Nid> = received.info.entries.iter().map(|entry| entry.nid).collect();
         let may_be_stale = self.may_be_stale(env);
         self.handle_input(
             &peer.discovery,

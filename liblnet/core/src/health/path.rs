@@ -48,7 +48,7 @@ impl Health {
         peer_ni: &PeerNi,
     ) -> bool {
         let path @ (local, peer) = (ni.nid(), peer_ni.nid());
-        if topology.is_own(peer) || !can_reach(ni, peer_ni) {
+        if topology.is_own(peer) || !can_reach(ni, peer_ni) || peer_ni.is_truncated() {
             return false;
         }
         let now = env.now();

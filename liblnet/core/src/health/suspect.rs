@@ -25,7 +25,7 @@ impl Health {
     /// Records that the driver receives nothing on a path with something in flight, or has to send it again. It reports this
     /// repeatedly.
     pub(crate) fn path_is_late(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
-        if topology.is_own(peer_ni.nid()) || select::is_avoided(ni, peer_ni) {
+        if topology.is_own(peer_ni.nid()) || select::is_avoided(ni, peer_ni) || peer_ni.is_truncated() {
             return;
         }
         if self.suspects.add_late((ni.nid(), peer_ni.nid()), now) && peer_ni.late_from(ni) {

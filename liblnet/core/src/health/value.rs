@@ -32,7 +32,7 @@ impl Health {
         failure: SendFailure,
     ) {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return };
-        if message.next_hop.nid.is_loopback() || !failure.delivery.concerns_path() {
+        if message.next_hop.nid.is_loopback() || !failure.delivery.concerns_path() || peer_ni.is_truncated() {
             return;
         }
         self.failures.count(failure.cause);

@@ -40,6 +40,7 @@ mod router_buffer;
 mod sender_pace;
 mod settling;
 mod state;
+pub(crate) mod truncated_nid;
 mod use_order;
 
 pub(crate) use arrival::{Arrival, Arrived};

@@ -105,6 +105,11 @@ impl<V> NidMap<V> {
         self.long.retain(|_, value| stays(value));
     }
 
+    /// The NIDs with sixteen-byte addresses that have values.
+    pub(crate) fn long_nids(&self) -> impl Iterator<Item = Nid> {
+        self.long.keys().copied()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.used + self.long.len()
     }

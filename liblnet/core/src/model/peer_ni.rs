@@ -45,6 +45,8 @@ pub struct PeerNi {
     unresponsive: UnresponsiveFrom,
     /// Whether nothing but recovery pings was sent to the peer NI.
     only_probed: AtomicBool,
+    /// Whether the NID is the rest of a shortened IPv6 NID, which no node has.
+    truncated: AtomicBool,
     /// The marks of the local NIs on which something has arrived from the peer NI since the path was last unresponsive.
     heard_by: AtomicU64,
     /// The marks of the local NIs on which anything has ever arrived from the peer NI.
@@ -83,6 +85,7 @@ impl PeerNi {
             incarnation: KnownIncarnation::default(),
             unresponsive: UnresponsiveFrom::default(),
             only_probed: AtomicBool::new(false),
+            truncated: AtomicBool::new(false),
             heard_by: AtomicU64::new(0),
             ever_heard_by: AtomicU64::new(0),
             suspect_from: AtomicU64::new(0),
@@ -169,6 +172,16 @@ impl PeerNi {
     /// The number of pending responses to the peer NI.
     pub(crate) fn pending_responses(&self) -> u32 {
         self.pending_responses.load(Ordering::Relaxed)
+    }
+
+    /// Whether the NID is the rest of a shortened IPv6 NID, which no node has: its requests are answered, and nothing else is sent to it.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.truncated.load(Ordering::Relaxed)
+    }
+
+    /// Stores that.
+    pub(crate) fn set_truncated(&self, truncated: bool) {
+        self.truncated.store(truncated, Ordering::Relaxed);
     }
 
     /// The NID of the peer NI.

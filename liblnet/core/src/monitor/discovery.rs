@@ -36,6 +36,9 @@ impl Monitor<'_> {
             // A gateway that failed is checked again sooner, and lines about routes may wait.
             self.health.wake();
         }
+        if self.topology.has_truncated_nids() {
+            self.health.wake();
+        }
         self.discovery.next_poll()
     }
 

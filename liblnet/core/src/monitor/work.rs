@@ -46,6 +46,7 @@ impl Monitor<'_> {
         let unconfirmed = self.data_path.poll_unconfirmed(now);
         let origins = self.data_path.poll_origins(now);
         let lost = self.data_path.poll_lost_deferred(now);
+        let truncated = self.topology.poll_truncated(now);
         let reachability = self.health.update_reachability(self.env, self.topology, now);
         let ni_states = self.health.log_ni_states(self.env, self.topology, now);
         let resends = if self.health.has_resends() { resends.or(Some(now)) } else { None };
@@ -66,6 +67,7 @@ impl Monitor<'_> {
             unconfirmed,
             origins,
             lost,
+            truncated,
             reachability,
             ni_states,
             log,

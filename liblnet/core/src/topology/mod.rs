@@ -7,6 +7,7 @@ mod peer_table;
 #[cfg(all(test, not(loom)))]
 mod route_tests;
 mod rules;
+mod truncated_nids;
 
 pub use crate::model::{
     ActiveRoute, Distance, FatalReporter, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables,
@@ -29,6 +30,7 @@ use lnet_wire::{Errno, NetId, Nid};
 use rules::RuleSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use truncated_nids::TruncatedNids;
 
 /// The nets, peers, routes and rules of a node. Values that are read for each message are replaced as a whole;
 /// any thread may read.
@@ -45,6 +47,7 @@ pub(crate) struct Topology {
     /// Whether any rule counts messages.
     counts_messages: AtomicBool,
     turn_clock: TurnClock,
+    truncated_nids: TruncatedNids,
 }
 
 /// The local nets and the routes, which a message reads together. They are replaced under the configuration lock.
@@ -85,6 +88,7 @@ impl Topology {
             basis: AppliedRules::new(RuleSet::default()),
             counts_messages: AtomicBool::new(false),
             turn_clock: TurnClock::default(),
+            truncated_nids: TruncatedNids::default(),
         }
     }
 
@@ -211,13 +215,20 @@ impl Topology {
     }
 
     /// All peers, in the order in which they were added. This node itself is one of them once a message has been sent
-    /// to one of its NIDs; a recovery ping of one of its interfaces does not count (HE-53).
+    /// to one of its NIDs; a recovery ping of one of its interfaces does not count (HE-53). Neither does a shortened NID.
     pub(crate) fn listed_peers(&self) -> Vec<Arc<Peer>> {
         let mut peers = self.peers.peers();
         let only_probed = |nid: &Nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.is_only_probed());
         // All NIDs are checked: a peer with one that was used, or that is not local any more, must be listed.
         peers.retain(|peer| !peer.nids.iter().all(|nid| self.is_own(*nid) && only_probed(nid)));
+        peers.retain(|peer| !self.is_truncated(peer));
         peers
+    }
+
+    /// Whether the peer is only the rest of a shortened NID from which messages came.
+    fn is_truncated(&self, peer: &Peer) -> bool {
+        let is_rest = |nid: Nid| self.peer_ni(nid).is_some_and(|peer_ni| peer_ni.is_truncated());
+        self.has_truncated_nids() && is_rest(peer.primary) && self.peers.is_only_seen(peer.primary)
     }
 
     /// Whether a route, in whatever state, leads to a net of this peer, so that messages wait for it to come up.

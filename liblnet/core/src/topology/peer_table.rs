@@ -106,6 +106,34 @@ impl PeerTable {
         self.len() < most
     }
 
+    /// All NIDs with IPv6 addresses, in no order.
+    pub(crate) fn long_nids(&self) -> Vec<Nid> {
+        let of_shard = |shard: &RwLock<Shard>| {
+            shard.read().unwrap_or_else(PoisonError::into_inner).long_nids().collect::<Vec<_>>()
+        };
+        self.shards.iter().flat_map(of_shard).collect()
+    }
+
+    /// Whether the peer with this NID is only a NID that messages came from.
+    pub(crate) fn is_only_seen(&self, nid: Nid) -> bool {
+        self.get(nid).is_some_and(|peer_ni| is_only_a_seen_nid(&peer_ni.peer.load()))
+    }
+
+    /// Removes a peer that is only a NID that messages came from, if it is idle; returns whether it is left.
+    pub(crate) fn keeps_unless_idle(&self, nid: Nid) -> bool {
+        let mut shard = self.write(nid);
+        let is_changing = self.changes.load(Ordering::SeqCst) > 0;
+        let is_unused = |peer_ni: &Arc<PeerNi>| peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load());
+        match shard.get(nid) {
+            None => false,
+            Some(peer_ni) if !is_changing && is_unused(peer_ni) => {
+                shard.remove(nid);
+                false
+            }
+            Some(_) => true,
+        }
+    }
+
     /// The primary NID of the peer with this NID: the NID itself if it is unknown (TRAP-13).
     pub(crate) fn primary(&self, nid: Nid) -> Nid {
         self.read(nid).get(nid).map_or(nid, |peer_ni| peer_ni.primary())

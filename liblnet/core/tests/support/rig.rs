@@ -183,18 +183,23 @@ impl Rig {
 
     /// A push of the node with these NIDs arrives from the first of them. Returns whether it was accepted.
     pub fn is_pushed(&self, sequence: u32, nids: &[Nid]) -> bool {
+        self.is_pushed_from(nids[0], sequence, nids)
+    }
+
+    /// [`Rig::is_pushed`] from another NID.
+    pub fn is_pushed_from(&self, source: Nid, sequence: u32, nids: &[Nid]) -> bool {
         let features = Features(
             Features::BASE.0 | Features::NI_STATUS.0 | Features::MULTI_RAIL.0 | Features::DISCOVERY.0,
         );
         let entries = nids.iter().map(|nid| PingEntry { nid: *nid, status: NiStatus::Up }).collect();
         let bytes = PingInfo { features, pid: Pid::LUSTRE, sequence, entries }.encode();
         let nets = self.core.nets();
-        let Some(to) = nets.net(nids[0].net()).map(|net| net.nis()[0].nid()) else { return false };
+        let Some(to) = nets.net(source.net()).map(|net| net.nis()[0].nid()) else { return false };
         let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
         let body = Body::Put { ack: None, match_bits, hdr_data: 0, portal, offset: 0 };
         let header = Header {
             dest_nid: to,
-            src_nid: nids[0],
+            src_nid: source,
             dest_pid: Pid::LUSTRE,
             src_pid: Pid::LUSTRE,
             payload_length: bytes.len() as u32,
@@ -203,7 +208,7 @@ impl Rig {
         let by = self.core.nets().ni(to).cloned().unwrap();
         let hold = || panic!("the reserved portal is not lazy");
         let RxAction::Deliver(message) =
-            self.core.data_path().receive(&by, nids[0], &header, &Default::default(), &hold)
+            self.core.data_path().receive(&by, source, &header, &Default::default(), &hold)
         else {
             return false;
         };

@@ -62,7 +62,8 @@ impl Health {
         now: Time,
     ) -> Option<Time> {
         let pending = std::mem::take(&mut *lock(&self.reachability));
-        let peers = pending.into_iter().filter_map(|nid| topology.peer(nid));
+        let is_node = |nid: &Nid| !topology.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.is_truncated());
+        let peers = pending.into_iter().filter(is_node).filter_map(|nid| topology.peer(nid));
         let waiting: Vec<Unlogged> = peers.filter_map(|peer| note_one(env, topology, peer, now)).collect();
         // Peers that have changed a little later in the same way go into the same line.
         let has_come = |change| waiting.iter().any(|its| its.change == change && its.due <= now);

@@ -1,0 +1,98 @@
+//! Peers whose NID is the rest of a shortened IPv6 NID (`model/truncated_nid.rs`): said once, answered, and removed when idle.
+
+use super::Topology;
+use crate::environment::Environment;
+use crate::environment::time::Time;
+use crate::model::truncated_nid::{truncated, whole_nid_of_impossible};
+use crate::sync::{Mutex, lock};
+use lnet_log::LogClass;
+use lnet_wire::Nid;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The number of shortened NIDs that are kept in mind. Any peer can invent more.
+const MAX_TRUNCATED_NIDS: usize = 256;
+
+/// The interval of the search for idle ones.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The shortened NIDs from which messages came, each with the IPv6 NID that it was.
+#[derive(Debug, Default)]
+pub(crate) struct TruncatedNids(Mutex<BTreeMap<Nid, Nid>>);
+
+impl TruncatedNids {
+    fn whole(&self, nid: Nid) -> Option<Nid> {
+        lock(&self.0).get(&nid).copied()
+    }
+
+    /// Returns whether the NID is new.
+    fn add(&self, nid: Nid, whole: Nid) -> bool {
+        let mut known = lock(&self.0);
+        if !known.contains_key(&nid) && known.len() >= MAX_TRUNCATED_NIDS {
+            return false;
+        }
+        known.insert(nid, whole).is_none()
+    }
+
+    fn remove(&self, nid: Nid) {
+        lock(&self.0).remove(&nid);
+    }
+
+    fn any(&self) -> bool {
+        !lock(&self.0).is_empty()
+    }
+
+    fn all(&self) -> Vec<Nid> {
+        lock(&self.0).keys().copied().collect()
+    }
+}
+
+impl Topology {
+    /// The IPv6 NID that a new source NID was shortened from, as far as is known.
+    pub(crate) fn whole_nid_of_new(&self, source: Nid) -> Option<Nid> {
+        self.truncated_nids
+            .whole(source)
+            .or_else(|| whole_nid_of_impossible(source, || self.peers.long_nids()))
+    }
+
+    /// Records that a peer's NID is the rest of `whole`, and says so once.
+    pub(crate) fn note_truncated(&self, env: &Environment, nid: Nid, whole: Nid) {
+        let Some(peer_ni) = self.peer_ni(nid) else { return };
+        peer_ni.set_truncated(true);
+        if self.truncated_nids.add(nid, whole) {
+            let line = format_args!(
+                "peer {nid}: no node has this NID; it is the beginning of {whole}, whose node sent from it to an IPv4 NID; \
+                 its requests are answered, and it is not kept as a peer"
+            );
+            env.log(LogClass::PeerNidTruncated, nid, line);
+        }
+    }
+
+    /// Records the NIDs that a node has told. Peers that were seen only by what remains of one of them are not other nodes; a NID among
+    /// them that was taken for a rest is none.
+    pub(crate) fn note_told(&self, env: &Environment, told: &[Nid]) {
+        for nid in told {
+            if self.truncated_nids.whole(*nid).is_some() {
+                self.truncated_nids.remove(*nid);
+                if let Some(peer_ni) = self.peer_ni(*nid) {
+                    peer_ni.set_truncated(false);
+                }
+            }
+            let rest = truncated(*nid).filter(|rest| self.peers.is_only_seen(*rest));
+            if let Some(rest) = rest.filter(|rest| whole_nid_of_impossible(*rest, || vec![*nid]).is_some()) {
+                self.note_truncated(env, rest, *nid);
+            }
+        }
+    }
+
+    /// Whether messages have come from any shortened NID.
+    pub(crate) fn has_truncated_nids(&self) -> bool {
+        self.truncated_nids.any()
+    }
+
+    /// Removes peers with shortened NIDs that are idle; returns the time of the next call, if any is left.
+    pub(crate) fn poll_truncated(&self, now: Time) -> Option<Time> {
+        let left = self.truncated_nids.all().into_iter().filter(|nid| self.peers.keeps_unless_idle(*nid));
+        (left.count() > 0).then(|| now + SWEEP_INTERVAL)
+    }
+}

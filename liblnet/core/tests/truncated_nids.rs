@@ -1,0 +1,140 @@
+//! Messages from NIDs that remain of shortened IPv6 NIDs, as kernel nodes of 2.17 send them.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use lnet_core::lnd::RxAction;
+use lnet_core::lnd::Upcalls;
+use lnet_core::{Cause, Errno, MAX_HEALTH};
+use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
+use log::{Level, LevelFilter};
+use std::time::Duration;
+use support::{FakeDriver, OnSend, Rig, nid, not_sent};
+use test_support::log_recorder::{self, said};
+
+const OWN: &str = "10.99.0.12@tcp";
+const V4: &str = "10.99.0.11@tcp";
+
+/// An IPv6 NID, and what remains of it. The lines of all tests are in one list, so that each test has other NIDs.
+fn whole_and_rest(number: u8) -> (String, String) {
+    (format!("fd99:{number:x}::11@tcp"), format!("253.153.0.{number}@tcp"))
+}
+
+fn rig(driver: FakeDriver) -> Rig {
+    log_recorder::listen(LevelFilter::Info);
+    Rig::builder(driver.recording()).nids([nid(OWN)]).with_discovery().build()
+}
+
+/// Lets time pass, with all that is due.
+fn pass(rig: &Rig, seconds: u64) {
+    for _ in 0..seconds {
+        rig.clock.advance(Duration::from_secs(1));
+        rig.core.monitor().run_discovery();
+        rig.core.monitor().run();
+    }
+}
+
+/// A ping arrives from this NID, and is received.
+fn is_pinged(rig: &Rig, source: &str) {
+    let reply = WireHandle { interface_cookie: 7, object_cookie: 7 };
+    let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
+    let header = Header {
+        dest_nid: nid(OWN),
+        src_nid: nid(source),
+        dest_pid: Pid::LUSTRE,
+        src_pid: Pid::LUSTRE,
+        payload_length: 0,
+        body: Body::Get { reply, match_bits, portal, offset: 0, sink_length: 3960 },
+    };
+    let RxAction::Deliver(message) = rig.arrives(&header) else { panic!("the ping was not accepted") };
+    rig.core.data_path().received(message, Ok(()));
+}
+
+fn peers(rig: &Rig) -> Vec<Vec<Nid>> {
+    rig.core.admin().peers().iter().map(|peer| peer.nids.clone()).collect()
+}
+
+/// The kinds of the messages that were sent to this NID.
+fn sent_to(rig: &Rig, to: &str) -> Vec<String> {
+    let headers = rig.driver.recorded();
+    headers
+        .iter()
+        .filter(|header| header.dest_nid == nid(to))
+        .map(|header| header.body.kind().to_string())
+        .collect()
+}
+
+fn is_known(rig: &Rig, its: &str) -> bool {
+    rig.core.peer_nis().iter().any(|peer_ni| peer_ni.nid() == nid(its))
+}
+
+#[test]
+fn a_shortened_nid_is_answered_and_said_once_and_does_not_become_a_peer() {
+    let answered_in_vain = FakeDriver::scripted(|message| match message.header().body {
+        Body::Reply { .. } => OnSend::Fail(not_sent(Errno::ConnectionReset, Cause::RemoteError)),
+        _ => OnSend::Complete,
+    });
+    for (number, driver, is_known_before) in [
+        (1, FakeDriver::new(OnSend::Complete), false),
+        (2, FakeDriver::new(OnSend::Complete), true),
+        (3, answered_in_vain, true),
+    ] {
+        let (v6, rest) = whole_and_rest(number);
+        let rig = rig(driver);
+        if is_known_before {
+            assert!(rig.is_pushed(1, &[nid(V4), nid(&v6)]));
+        }
+        for sequence in 1..=3 {
+            is_pinged(&rig, &rest);
+            assert!(rig.is_pushed_from(nid(&rest), sequence, &[nid(V4), nid(&v6)]));
+            pass(&rig, 1);
+        }
+        pass(&rig, 200);
+        assert_eq!(sent_to(&rig, &rest), ["REPLY"; 3]);
+        let expected = if is_known_before { vec![vec![nid(V4), nid(&v6)]] } else { Vec::new() };
+        assert_eq!(peers(&rig), expected);
+        assert!(!is_known(&rig, &rest));
+        assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID", &v6]), 1);
+        assert_eq!(said(Level::Info, &[&rest]) + said(Level::Error, &[&rest]), 0);
+        assert_eq!(rig.ni().health(), MAX_HEALTH);
+        rig.core.admin().shutdown();
+    }
+}
+
+#[test]
+fn a_shortened_nid_that_came_before_its_node_was_known_is_removed_when_the_node_is() {
+    let (v6, rest) = whole_and_rest(4);
+    let rig = rig(FakeDriver::new(OnSend::Complete));
+    is_pinged(&rig, &rest);
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(&rest)]]);
+    assert!(rig.is_pushed(1, &[nid(V4), nid(&v6)]));
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(V4), nid(&v6)]]);
+    // From now on the NID is recognised when it comes.
+    is_pinged(&rig, &rest);
+    assert_eq!(peers(&rig), [vec![nid(V4), nid(&v6)]]);
+    pass(&rig, 5);
+    assert!(!is_known(&rig, &rest));
+    assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID", &v6]), 1);
+}
+
+#[test]
+fn a_node_with_an_address_that_begins_an_ipv6_address_of_another_is_a_peer_like_any_other() {
+    const REAL: &str = "32.1.13.184@tcp";
+    const V6: &str = "2001:db8::11@tcp";
+    let rig = rig(FakeDriver::new(OnSend::Complete));
+    assert!(rig.is_pushed(1, &[nid(V4), nid(V6)]));
+    is_pinged(&rig, REAL);
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(V4), nid(V6)], vec![nid(REAL)]]);
+    // The node of the IPv6 NID shortens it, too: until the other node says who it is, nothing tells them apart.
+    assert!(rig.is_pushed_from(nid(REAL), 1, &[nid(V4), nid(V6)]));
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(V4), nid(V6)]]);
+    assert!(rig.is_pushed(1, &[nid(REAL), nid("10.99.7.7@tcp")]));
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(V4), nid(V6)], vec![nid(REAL), nid("10.99.7.7@tcp")]]);
+    assert!(sent_to(&rig, REAL).contains(&"REPLY".to_owned()));
+}
