@@ -1,6 +1,6 @@
 //! Messages from NIDs that remain of shortened IPv6 NIDs, as kernel nodes of 2.17 send them.
 #![cfg(not(loom))]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
 
