@@ -137,15 +137,17 @@ impl Nid {
         self == Self::LOOPBACK
     }
 
-    /// Makes a NID from the twenty-byte form (`struct lnet_nid`, always big-endian); `None` for the wildcard and for
-    /// sizes other than 4 and 16 address bytes.
+    /// Makes a NID from the twenty-byte form (`struct lnet_nid`, always big-endian); `None` for the wildcard, for
+    /// sizes other than 4 and 16 address bytes, and for four-byte addresses with anything but zeros behind them: to a kernel, which
+    /// compares all twenty bytes, that is none of its NIDs.
+    #[inline]
     pub fn from_wire20(bytes: [u8; 20]) -> Option<Self> {
         if bytes[1] == 0xff {
             return None;
         }
         let net = NetId::new(NetType(bytes[1].into()), u16::from_be_bytes([bytes[2], bytes[3]]));
         match bytes[0] {
-            0 => Some(Self::new(net, u32::from_be_bytes(array(&bytes, 4)))),
+            0 if bytes[8..] == [0; 12] => Some(Self::new(net, u32::from_be_bytes(array(&bytes, 4)))),
             12 => Some(Self::new_long(net, array(&bytes, 4))),
             _ => None,
         }
@@ -281,6 +283,17 @@ mod tests {
         let long = Nid::new_long(nid.net(), [7; 16]);
         assert_eq!(long.to_u64(), None);
         assert_eq!(Nid::from_wire20(long.to_wire20()), Some(long));
+    }
+
+    #[test]
+    fn twenty_bytes_that_no_node_would_write_are_no_nid() {
+        let good = Nid::new(NetId::new(NetType::TCP, 0), 0x0a00_0001).to_wire20();
+        for (at, byte) in [(0, 1), (0, 11), (0, 13), (0, 16), (0, 0x20), (1, 0xff), (8, 1), (19, 0xaa)] {
+            let mut bytes = good;
+            bytes[at] = byte;
+            assert_eq!(Nid::from_wire20(bytes), None, "byte {at} is {byte:#x}");
+        }
+        assert_eq!(Nid::from_wire20([0xff; 20]), None);
     }
 
     #[test]
