@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use thiserror::Error;
 
 /// One address of an interface; an interface with several addresses is listed several times.
@@ -134,6 +135,52 @@ pub fn has_address(host: &[HostInterface], address: IpAddr) -> Result<(), Unusab
     }
 }
 
+/// The address from which the interface of `host` that has the address `own` reaches `remote`: `own`, or, if that is of another family,
+/// one of the interface's addresses of the family of `remote`: that with the most leading bits in common with it, the first of several.
+pub fn source_towards(host: &[HostInterface], own: IpAddr, remote: IpAddr) -> Result<IpAddr, Unusable> {
+    let family = Family::of(remote);
+    if Family::of(own) == family {
+        return Ok(own);
+    }
+    let has_it = |it: &&HostInterface| it.address == Some(own);
+    let loopback = |it: &&HostInterface| it.loopback && own.is_loopback();
+    let named = host.iter().find(has_it).or_else(|| host.iter().find(loopback)).ok_or(Unusable::Missing)?;
+    let link = link_of(&named.name);
+    let mut best: Result<IpAddr, Unusable> = Err(Unusable::NoAddress(family));
+    for address in host.iter().filter(|it| link_of(&it.name) == link).filter_map(|it| it.address) {
+        if Family::of(address) != family {
+            continue;
+        }
+        best = match best {
+            Ok(known) if common_bits(known, remote) >= common_bits(address, remote) => Ok(known),
+            other if is_link_local(address) => other.map_err(|_| Unusable::LinkLocal),
+            _ => Ok(address),
+        };
+    }
+    best
+}
+
+/// The name of the link in that of an interface, which may be an alias.
+fn link_of(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(link, _alias)| link)
+}
+
+/// The number of leading bits that two addresses of one family have in common.
+fn common_bits(one: IpAddr, other: IpAddr) -> u32 {
+    match (one, other) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),
+        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),
+        _ => 0,
+    }
+}
+
+/// The speed of a link in Mbit/s, from the machine's `sysfs` (`/sys`); `None` if the link has none, is down, or does not say.
+pub fn link_speed(sysfs: &Path, link: &str) -> Option<u32> {
+    let text = std::fs::read_to_string(sysfs.join("class/net").join(link_of(link)).join("speed")).ok()?;
+    // An unknown speed is -1.
+    text.trim().parse().ok().filter(|speed| (1..u32::MAX).contains(speed))
+}
+
 /// The interface that is taken where none is named: the first that is up, is not the loopback and has an
 /// address of this family for NIDs.
 pub fn first_usable(host: &[HostInterface], family: Family) -> Option<(&str, IpAddr)> {
@@ -200,5 +247,62 @@ mod tests {
         assert_eq!(first(Family::V4), Some(("eth2", "10.0.2.1".to_owned())));
         assert_eq!(first(Family::V6), Some(("eth2", "fd99::2".to_owned())));
         assert_eq!(first_usable(&host[..6], Family::V4), None);
+    }
+
+    #[test]
+    fn an_interface_reaches_the_other_family_from_its_address_of_that_family() {
+        let entry = |name: &str, address: &str| HostInterface {
+            name: name.to_owned(),
+            up: true,
+            loopback: name == "lo",
+            address: address.parse().ok(),
+        };
+        let host = [
+            entry("lo", "127.0.0.1"),
+            entry("lo", "::1"),
+            entry("eth0", ""),
+            entry("eth0", "10.99.0.11"),
+            entry("eth0:1", "10.99.7.11"),
+            entry("eth0", "fe80::11"),
+            entry("eth0", "fd99::11"),
+            entry("eth0", "fd99:1::11"),
+            entry("eth1", "10.99.1.11"),
+            entry("eth1", "fe80::12"),
+            entry("eth2", "10.99.2.11"),
+            entry("eth3", "fd99:3::11"),
+            entry("eth3", "10.99.3.11"),
+        ];
+        let table: [(&str, &str, Result<&str, Unusable>); 13] = [
+            ("10.99.0.11", "10.1.1.1", Ok("10.99.0.11")),
+            ("10.99.0.11", "fd99::12", Ok("fd99::11")),
+            ("10.99.0.11", "fd99:1::12", Ok("fd99:1::11")),
+            ("10.99.0.11", "2001:db8::1", Ok("fd99::11")),
+            ("10.99.7.11", "fd99::12", Ok("fd99::11")),
+            ("10.99.1.11", "fd99::12", Err(Unusable::LinkLocal)),
+            ("10.99.2.11", "fd99::12", Err(Unusable::NoAddress(Family::V6))),
+            ("fd99:3::11", "10.99.0.12", Ok("10.99.3.11")),
+            ("fd99::11", "10.99.7.12", Ok("10.99.7.11")),
+            ("127.0.0.1", "::1", Ok("::1")),
+            ("127.9.8.7", "fd99::11", Ok("::1")),
+            ("::1", "127.0.0.2", Ok("127.0.0.1")),
+            ("192.0.2.1", "fd99::12", Err(Unusable::Missing)),
+        ];
+        for (own, remote, expected) in table {
+            let found = source_towards(&host, own.parse().unwrap(), remote.parse().unwrap());
+            assert_eq!(found, expected.map(|address| address.parse().unwrap()), "{own} to {remote}");
+        }
+    }
+
+    #[test]
+    fn the_speed_of_a_link_is_read_where_the_kernel_says_it() {
+        let sysfs = tempfile::tempdir().unwrap();
+        for (link, text) in [("eth0", "25000\n"), ("eth1", "-1\n"), ("eth2", "4294967295\n"), ("eth3", "")] {
+            let directory = sysfs.path().join("class/net").join(link);
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join("speed"), text).unwrap();
+        }
+        let speeds =
+            ["eth0", "eth0:1", "eth1", "eth2", "eth3", "eth4"].map(|link| link_speed(sysfs.path(), link));
+        assert_eq!(speeds, [Some(25_000), Some(25_000), None, None, None, None]);
     }
 }
