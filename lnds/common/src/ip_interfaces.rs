@@ -4,6 +4,7 @@ use lnet_core::lnd::{FoundInterface, NidSize, StartError};
 use lnet_core::{Errno, start_error};
 use lnet_os::interfaces::{
     Family, HostInterface, Unusable, addresses_of, first_usable, host_interfaces, is_link_local,
+    source_towards,
 };
 use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
@@ -33,6 +34,18 @@ const fn families(size: NidSize) -> &'static [Family] {
         NidSize::Short => &[Family::V4],
         NidSize::Large => &[Family::V6, Family::V4],
     }
+}
+
+/// The address from which an NI with the address `own` connects to `remote`: `own`, or, if that is of the other family, the address of its
+/// interface ([`source_towards`]). The machine's interfaces are listed in the latter case only. [`Errno::NetworkUnreachable`] if the
+/// interface has no address of the family.
+pub fn source_address(own: IpAddr, remote: IpAddr) -> Result<IpAddr, StartError> {
+    if Family::of(own) == Family::of(remote) {
+        return Ok(own);
+    }
+    source_towards(&all()?, own, remote).map_err(|unusable| {
+        start_error!(Errno::NetworkUnreachable, "interface of {own}: no way to {remote} ({unusable})")
+    })
 }
 
 /// The IP address in a NID of a network over IP.
@@ -159,6 +172,17 @@ mod tests {
         for none in ["192.0.2.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "fe80::1", "ff02::1"] {
             assert_eq!(nid_of(none), Err(Errno::AddressNotAvailable), "{none}");
         }
+    }
+
+    #[test]
+    fn an_ni_connects_from_its_own_address_or_from_its_interfaces_of_the_other_family() {
+        let source = |own: &str, remote: &str| {
+            source_address(own.parse().unwrap(), remote.parse().unwrap()).map_err(|error| error.errno)
+        };
+        assert_eq!(source("192.0.2.1", "192.0.2.9"), Ok("192.0.2.1".parse().unwrap()));
+        assert_eq!(source("2001:db8::1", "127.0.0.1"), Err(Errno::NetworkUnreachable));
+        // Only IPv4 is sure to be on every machine.
+        assert_eq!(source("::1", "127.0.0.9").unwrap_or(Ipv4Addr::LOCALHOST.into()), Ipv4Addr::LOCALHOST);
     }
 
     #[test]
