@@ -1,10 +1,9 @@
 //! The driver's tunables, with the kernel module's names, units and defaults (core-behaviour 11).
 
 use crate::decide::delivery_acks::DeliveryAcks;
-use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
+use crate::proto::{ConnectionType, Version};
 use lnet_core::NiTunables;
-use lnet_settings::ni_ranges::CONNS_PER_PEER;
 use lnet_wire::Pid;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,6 +18,8 @@ pub struct SocklndConfig {
     pub accept: AcceptFrom,
     /// The TCP port to listen on and to connect to, the same on all nodes. Default 988.
     pub accept_port: u16,
+    /// The TCP port that bulk connections of this node are made to, and that it listens on as well; 0: `accept_port`. Default 0.
+    pub accept_port_bulk: u16,
     /// Time limit for each piece of an inbound handshake. Default 5 s.
     pub accept_timeout: Duration,
     /// Length of the listen backlog: connecting peers that the system queues for the acceptor. Default 127.
@@ -31,7 +32,7 @@ pub struct SocklndConfig {
     /// next byte to leave, a message's wait for a connection, a delivery ACK. Zero is the core's `lnet_lnd_timeout`
     /// ([`lnet_core::lnd::Upcalls::lnd_timeout`]), which follows its settings and is 16 s by default. Default zero.
     pub sock_timeout: Duration,
-    /// Connections of each bulk type to one peer; 0 means 1, at most 127 count. Default 1.
+    /// Connections of each bulk type to one peer, at most 127; 0: as many as suit the speed of the NI's link. Default 1.
     pub conns_per_peer: u32,
     /// Whether small messages and bulk have connections of their own. Default yes.
     pub typed_conns: bool,
@@ -82,6 +83,8 @@ pub struct SocklndConfig {
     /// The protocol proposed to a peer whose version is not known; connects to IPv6 peers always propose
     /// version 4. Default version 3.
     pub use_protocol: Version,
+    /// IP type of service of all packets of connections, 0 to 255; negative: the system's. Default -1.
+    pub tos: i32,
     /// Threads that read and write established connections. Default 1, at least 1.
     pub schedulers: usize,
     /// Returns the incarnation of an NI when it starts: nanoseconds that never go back over restarts.
@@ -89,9 +92,23 @@ pub struct SocklndConfig {
     pub incarnation: fn() -> u64,
 }
 
-/// Returns the number of connections of each bulk type for the value `requested`, at most the maximum of [`CONNS_PER_PEER`]; 0 gives 1.
-pub(crate) fn bulk_conns(requested: u32) -> u16 {
-    requested.clamp(1, CONNS_PER_PEER.most as u32) as u16
+impl SocklndConfig {
+    /// The port of a peer that a connection of this type is made to. One that is not typed carries small messages, too, so that it goes where
+    /// every node listens.
+    pub(crate) const fn port_for(&self, kind: ConnectionType) -> u16 {
+        match kind {
+            ConnectionType::BulkIn | ConnectionType::BulkOut if self.accept_port_bulk != 0 => {
+                self.accept_port_bulk
+            }
+            _ => self.accept_port,
+        }
+    }
+
+    /// The ports that an NI listens on: one or two.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
+        let bulk = Some(self.accept_port_bulk).filter(|port| *port != 0 && *port != self.accept_port);
+        std::iter::once(self.accept_port).chain(bulk)
+    }
 }
 
 impl Default for SocklndConfig {
@@ -101,6 +118,7 @@ impl Default for SocklndConfig {
             pid: Pid::LUSTRE,
             accept: AcceptFrom::Secure,
             accept_port: 988,
+            accept_port_bulk: 0,
             accept_timeout: Duration::from_secs(5),
             accept_backlog: 127,
             conns_per_address: 1024,
@@ -125,6 +143,7 @@ impl Default for SocklndConfig {
             congestion: None,
             bind_to_device: false,
             use_protocol: Version::V3,
+            tos: -1,
             schedulers: 1,
             incarnation: wall_clock,
         }
@@ -133,4 +152,24 @@ impl Default for SocklndConfig {
 
 fn wall_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ConnectionType::{Any, BulkIn, BulkOut, Control};
+
+    #[test]
+    fn bulk_connections_go_to_the_port_for_bulk_and_a_node_listens_on_both() {
+        for (accept_port, accept_port_bulk, to, listens) in [
+            (988, 0, [988, 988, 988, 988], &[988][..]),
+            (988, 988, [988, 988, 988, 988], &[988]),
+            (988, 989, [988, 988, 989, 989], &[988, 989]),
+            (1988, 0, [1988, 1988, 1988, 1988], &[1988]),
+        ] {
+            let config = SocklndConfig { accept_port, accept_port_bulk, ..SocklndConfig::default() };
+            assert_eq!([Any, Control, BulkIn, BulkOut].map(|kind| config.port_for(kind)), to);
+            assert_eq!(config.ports().collect::<Vec<_>>(), listens);
+        }
+    }
 }

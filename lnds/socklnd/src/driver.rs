@@ -68,6 +68,9 @@ struct Parts {
     nodes: Arc<RemoteNodes>,
 }
 
+/// The name of an NI's own IP type of service among its numbers; -1 is the system's.
+const TOS: &str = "tos";
+
 /// The first letters of the names of the schedulers' threads.
 const OWNER: &str = "lnet_sock_sd_";
 
@@ -151,6 +154,18 @@ impl Socklnd {
                 );
                 None
             }
+        }
+    }
+
+    /// Returns the type of service of an NI's connections: that of the NI (`tos`), if it has one, or of the driver; `None`: the system's.
+    fn type_of_service(&self, ni: &Ni) -> Result<Option<u8>, StartError> {
+        let own =
+            ni.config().lnd_numbers.iter().find(|(name, _)| *name == TOS).map(|(_, tos)| tos.cast_signed());
+        match own.unwrap_or(self.config.tos) {
+            ..0 => Ok(None),
+            tos => u8::try_from(tos).map(Some).map_err(|_| {
+                start_error!(Errno::Invalid, "{}: not started (tos {tos} is not within 0 to 255)", ni.nid())
+            }),
         }
     }
 
@@ -241,13 +256,11 @@ impl Driver for Socklnd {
             incarnation: parts.shared.next_incarnation(),
             identity: self.config.implementation_id,
         };
-        let sock_ni = SockNi::new(local, ni, upcalls, self.device_to_bind_to(ni), &parts.shared);
+        let tos = self.type_of_service(ni)?;
+        let sock_ni = SockNi::new(local, ni, upcalls, self.device_to_bind_to(ni), tos, &parts.shared);
         let ni_peers = parts.ni_peers(sock_ni);
         if self.config.accept != AcceptFrom::None {
-            let address = parts.address_of(&ni_peers);
-            let listening =
-                parts.commands.listen(address, || sockets::listen(address, self.config.accept_backlog));
-            listening.map_err(|error| cannot_listen(nid, address, &error))?;
+            parts.listen(&ni_peers)?;
         }
         Ok(Arc::new(NiHandle { ni_peers, parts: parts.clone() }))
     }
@@ -332,9 +345,25 @@ impl Parts {
         NiPeers::new(ni, Arc::clone(&self.commands), Arc::clone(&self.schedulers), Arc::clone(&self.nodes))
     }
 
-    /// Returns the address at which peers connect to an NI.
-    fn address_of(&self, ni: &NiPeers) -> SocketAddr {
-        SocketAddr::new(ni.ni.local.nid.ip(), self.shared.config.accept_port)
+    /// Returns the addresses at which peers connect to an NI: one, or two if there is a port for bulk.
+    fn addresses_of(&self, ni: &NiPeers) -> impl Iterator<Item = SocketAddr> + use<> {
+        let ip = ni.ni.local.nid.ip();
+        self.shared.config.ports().map(move |port| SocketAddr::new(ip, port))
+    }
+
+    /// Listens on the addresses of an NI: on all, or on none.
+    fn listen(&self, ni: &NiPeers) -> Result<(), StartError> {
+        let backlog = self.shared.config.accept_backlog;
+        for (number, address) in self.addresses_of(ni).enumerate() {
+            let listening = self.commands.listen(address, || sockets::listen(address, backlog, ni.ni.tos));
+            if let Err(error) = listening {
+                self.addresses_of(ni).take(number).for_each(|before| {
+                    self.commands.stop_listening(before);
+                });
+                return Err(cannot_listen(ni.ni.local.nid, address, &error));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -348,7 +377,7 @@ impl LndNi for NiHandle {
     /// Lets peers connect to the NI from now on.
     fn open(&self) {
         self.parts.nis.add(&self.ni_peers);
-        self.parts.commands.open(self.parts.address_of(&self.ni_peers));
+        self.parts.addresses_of(&self.ni_peers).for_each(|address| self.parts.commands.open(address));
     }
 
     fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
@@ -361,6 +390,10 @@ impl LndNi for NiHandle {
 
     fn conns_per_peer(&self) -> Option<u16> {
         Some(self.ni_peers.ni.conns_per_peer())
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u32)> {
+        self.ni_peers.ni.tos.map(|tos| (TOS, tos.into())).into_iter().collect()
     }
 
     fn set_conns_per_peer(&self, connections: u16) {

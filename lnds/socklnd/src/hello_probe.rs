@@ -4,7 +4,7 @@
 use crate::decide::identity::IpNid;
 use crate::proto::acceptor;
 use crate::proto::hello::{self, Decoded, Hello, HelloError, Version};
-use crate::sockets::{self, Connecting};
+use crate::sockets::{self, ConnectFrom, Connecting};
 use lnet_os::socket::send_all;
 use lnet_wire::Nid;
 use lnet_wire::byte_order::{ByteOrder, array};
@@ -49,7 +49,8 @@ pub struct Asked {
 /// Asks the node at `remote` for its HELLO as `target`, from the address of `local`. An error is that of the connection: nothing was
 /// asked. Waits for at most `timeout` for the connection, and for each part of the answer.
 pub fn ask(local: Nid, remote: SocketAddr, target: Nid, timeout: Duration) -> io::Result<Asked> {
-    let Connecting { socket, privileged } = sockets::connect(local.ip(), remote, None, timeout)?;
+    let from = ConnectFrom { local: local.ip(), device: None, tos: None, longest: timeout };
+    let Connecting { socket, privileged } = sockets::connect(from, remote)?;
     socket.set_nonblocking(false)?;
     socket.set_write_timeout(Some(timeout))?;
     socket.set_read_timeout(Some(timeout))?;

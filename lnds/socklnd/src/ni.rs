@@ -1,8 +1,8 @@
 //! An NI that the driver serves: its identity, counters and upcalls, and whether it is ending. Its peers and connections
 //! are in `ni_peers`.
 
-use crate::config::bulk_conns;
 use crate::counters::NiCounters;
+use crate::decide::conn_types::bulk_conns;
 use crate::handshake::LocalNi;
 use crate::shared::Shared;
 use crate::sync::lock;
@@ -10,9 +10,11 @@ use lnet_core::lnd::Upcalls;
 use lnet_core::topology::Ni;
 use lnet_core::{OutgoingMessage, Pooled, SendFailure};
 use lnet_log::LogClass;
+use lnet_os::interfaces::link_speed;
 use lnet_wire::ProcessId;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, UdpSocket};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -31,7 +33,11 @@ pub(crate) struct SockNi {
     pub(crate) counts: NiCounters,
     /// The link that the NI's connections are bound to.
     device: Option<String>,
+    /// The link that has the NI's address, if that is known.
+    link: Option<String>,
     conns_per_peer: AtomicU16,
+    /// The IP type of service of the NI's connections; `None`: the system's.
+    pub(crate) tos: Option<u8>,
     hasher: foldhash::fast::RandomState,
     /// Number of random numbers generated so far.
     random_numbers: AtomicU64,
@@ -47,10 +53,12 @@ impl SockNi {
         lnet_ni: &Arc<Ni>,
         upcalls: Arc<dyn Upcalls>,
         device: Option<String>,
+        tos: Option<u8>,
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
         let conns_per_peer =
             lnet_ni.tunables().conns_per_peer.map_or(shared.config.conns_per_peer, u32::from);
+        let link = lnet_ni.config().device.clone();
         Arc::new(Self {
             local,
             lnet_ni: Arc::downgrade(lnet_ni),
@@ -58,7 +66,9 @@ impl SockNi {
             shared: Arc::clone(shared),
             counts: NiCounters::default(),
             device,
-            conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer)),
+            conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer, speed_of(link.as_deref()))),
+            link,
+            tos,
             hasher: foldhash::fast::RandomState::default(),
             random_numbers: AtomicU64::new(0),
             ending: AtomicBool::new(false),
@@ -91,7 +101,8 @@ impl SockNi {
     }
 
     pub(crate) fn set_conns_per_peer(&self, connections: u16) {
-        self.conns_per_peer.store(bulk_conns(connections.into()), Ordering::Relaxed);
+        let connections = bulk_conns(connections.into(), speed_of(self.link.as_deref()));
+        self.conns_per_peer.store(connections, Ordering::Relaxed);
     }
 
     pub(crate) fn random(&self) -> u32 {
@@ -160,6 +171,11 @@ impl SockNi {
             guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+/// The speed of a link in Mbit/s, if it is known.
+fn speed_of(link: Option<&str>) -> Option<u32> {
+    link_speed(Path::new("/sys"), link?)
 }
 
 fn is_of_this_machine(address: IpAddr) -> bool {

@@ -15,12 +15,13 @@ const FIRST_PRIVILEGED_PORT: u16 = 512;
 /// Maximum time between two transmissions of unacknowledged bytes, so that a path that works again is used again soon.
 const RETRANSMIT: Duration = Duration::from_secs(1);
 
-/// Makes a socket that listens on `address`.
-pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
+/// Makes a socket that listens on `address`, one of IPv6 for IPv6 only. Connections have its type of service from their first packet on.
+pub(crate) fn listen(address: SocketAddr, backlog: i32, tos: Option<u8>) -> io::Result<Socket> {
     let socket = new_socket(address.ip())?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
+    set_type_of_service(&socket, address.ip(), tos)?;
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(backlog)?;
@@ -49,30 +50,45 @@ pub(crate) struct Connecting {
     pub(crate) privileged: bool,
 }
 
-/// Starts to connect from `local` to `remote`: from the highest privileged source port that is free, or from any port
-/// where this process may not bind a privileged one; by the link `device`, if one is given. TCP tries for at most
-/// `longest`.
-pub(crate) fn connect(
-    local: IpAddr,
-    remote: SocketAddr,
-    device: Option<&str>,
-    longest: Duration,
-) -> io::Result<Connecting> {
+/// This node's end of a connect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectFrom<'a> {
+    /// The address.
+    pub(crate) local: IpAddr,
+    /// The link that the connection is bound to.
+    pub(crate) device: Option<&'a str>,
+    /// The IP type of service; `None`: the system's.
+    pub(crate) tos: Option<u8>,
+    /// The time for which TCP tries.
+    pub(crate) longest: Duration,
+}
+
+impl ConnectFrom<'_> {
+    fn new_socket(&self) -> io::Result<Socket> {
+        let socket = new_socket(self.local)?;
+        bind_to_device(&socket, self.device)?;
+        set_type_of_service(&socket, self.local, self.tos)?;
+        limit_waits(&socket, self.longest)?;
+        Ok(socket)
+    }
+}
+
+/// Starts to connect to `remote`, from the highest privileged source port that is free, or from any port where this process may not bind
+/// a privileged one.
+pub(crate) fn connect(from: ConnectFrom<'_>, remote: SocketAddr) -> io::Result<Connecting> {
     for port in (FIRST_PRIVILEGED_PORT..=LAST_PRIVILEGED_PORT).rev() {
         // A socket that connects to its own address and port would connect to itself.
         if port == remote.port() {
             continue;
         }
-        let socket = new_socket(local)?;
-        bind_to_device(&socket, device)?;
-        limit_waits(&socket, longest)?;
+        let socket = from.new_socket()?;
         // One port may serve connections to several peers.
         socket.set_reuse_address(true)?;
-        match socket.bind(&SocketAddr::new(local, port).into()) {
+        match socket.bind(&SocketAddr::new(from.local, port).into()) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AddrInUse => continue,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                return connect_from_any(local, remote, device, longest);
+                return connect_from_any(from, remote);
             }
             Err(error) => return Err(error),
         }
@@ -105,6 +121,15 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration)
     limit_waits(socket, longest)
 }
 
+/// Sets the type of service of what a socket with the address `local` sends: of IPv4 the field of that name, of IPv6 the traffic class.
+fn set_type_of_service(socket: &Socket, local: IpAddr, tos: Option<u8>) -> io::Result<()> {
+    match (local, tos) {
+        (_, None) => Ok(()),
+        (IpAddr::V4(_), Some(tos)) => socket.set_tos_v4(tos.into()),
+        (IpAddr::V6(_), Some(tos)) => socket.set_tclass_v6(tos.into()),
+    }
+}
+
 /// Makes a socket send only by this link, and receive only what arrives on it.
 pub(crate) fn bind_to_device(socket: &Socket, device: Option<&str>) -> io::Result<()> {
     device.map_or(Ok(()), |device| socket.bind_device(Some(device.as_bytes())))
@@ -135,16 +160,9 @@ fn limit_waits(socket: &Socket, longest: Duration) -> io::Result<()> {
     socket.set_tcp_user_timeout(Some(longest))
 }
 
-fn connect_from_any(
-    local: IpAddr,
-    remote: SocketAddr,
-    device: Option<&str>,
-    longest: Duration,
-) -> io::Result<Connecting> {
-    let socket = new_socket(local)?;
-    bind_to_device(&socket, device)?;
-    limit_waits(&socket, longest)?;
-    socket.bind(&SocketAddr::new(local, 0).into())?;
+fn connect_from_any(from: ConnectFrom<'_>, remote: SocketAddr) -> io::Result<Connecting> {
+    let socket = from.new_socket()?;
+    socket.bind(&SocketAddr::new(from.local, 0).into())?;
     start_connect(&socket, remote)?;
     Ok(Connecting { socket, privileged: false })
 }
@@ -170,6 +188,33 @@ mod tests {
     use rustix::net::sockopt::tcp_congestion;
     use std::net::TcpListener;
 
+    fn from(local: IpAddr, tos: Option<u8>) -> ConnectFrom<'static> {
+        ConnectFrom { local, device: None, tos, longest: Duration::from_secs(1) }
+    }
+
+    /// The option is read at both ends: the listener's is that of the accepted socket.
+    #[test]
+    fn connections_of_both_families_have_their_type_of_service_from_the_start() {
+        for local in [IpAddr::from([127, 0, 0, 1]), std::net::Ipv6Addr::LOCALHOST.into()] {
+            let listen_at = SocketAddr::new(local, 0);
+            // Not every machine has IPv6.
+            let Ok(listener) = listen(listen_at, 1, Some(0x88)) else {
+                assert!(local.is_ipv6());
+                continue;
+            };
+            let address = listener.local_addr().unwrap().as_socket().unwrap();
+            let of = |socket: &Socket| match local {
+                IpAddr::V4(_) => socket.tos_v4().unwrap(),
+                IpAddr::V6(_) => socket.tclass_v6().unwrap(),
+            };
+            let connecting = connect(from(local, Some(0x28)), address).unwrap();
+            assert_eq!((of(&connecting.socket), of(&listener)), (0x28, 0x88), "{local}");
+            listener.set_nonblocking(false).unwrap();
+            assert_eq!(of(&listener.accept().unwrap().0), 0x88, "{local}");
+            assert_eq!(of(&connect(from(local, None), address).unwrap().socket), 0, "{local}");
+        }
+    }
+
     #[test]
     fn connections_have_the_congestion_control_of_the_settings_or_the_systems() {
         let systems = tcp_congestion(new_socket(Ipv4Addr::LOCALHOST.into()).unwrap()).unwrap();
@@ -179,7 +224,7 @@ mod tests {
         {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let address = listener.local_addr().unwrap();
-            let connecting = connect(address.ip(), address, None, Duration::from_secs(1)).unwrap();
+            let connecting = connect(from(address.ip(), None), address).unwrap();
             let config = SocklndConfig { congestion: setting.map(str::to_owned), ..SocklndConfig::default() };
             settle(&connecting.socket, &config, Duration::from_secs(1)).unwrap();
             assert_eq!(tcp_congestion(&connecting.socket).unwrap(), expected, "{setting:?}");

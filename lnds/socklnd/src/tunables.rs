@@ -79,6 +79,17 @@ pub(crate) const TUNABLES: &[Row<SocklndConfig>] = &[
     },
     Row {
         spec: Spec {
+            name: "accept_port_bulk",
+            sentence: "The TCP port that this node's bulk connections are made to, and that it listens on, too; peers have to listen \
+                       there, or bulk goes by the connection for small messages; 0: LNET_ACCEPT_PORT",
+            values: Values::Numbers(0, 65_535),
+            variables: &[Variable::new("LNET_ACCEPT_PORT_BULK")],
+            ..Spec::LNET
+        },
+        access: field!(accept_port_bulk),
+    },
+    Row {
+        spec: Spec {
             name: "accept_backlog",
             sentence: "Inbound connections that the system keeps waiting",
             values: Values::Numbers(1, MAX_INT),
@@ -154,7 +165,8 @@ pub(crate) const TUNABLES: &[Row<SocklndConfig>] = &[
     Row {
         spec: Spec {
             name: "conns_per_peer",
-            sentence: "Connections for bulk in each direction to one peer's interface, 1 to 127, or 0 for what suits the link",
+            sentence: "Connections for bulk in each direction to one peer's interface, 1 to 127; 0: as many as suit the link's speed, \
+                       1 below 4 Gbit/s, 2 from there, 3 from 16, 4 from 64 Gbit/s",
             values: Values::Numbers(CONNS_PER_PEER.least, CONNS_PER_PEER.most),
             variables: &[Variable::new("SOCKLND_CONNS_PER_PEER")],
             ..SOCKLND
@@ -277,6 +289,16 @@ pub(crate) const TUNABLES: &[Row<SocklndConfig>] = &[
             ..SOCKLND
         },
         access: field!(congestion),
+    },
+    Row {
+        spec: Spec {
+            name: "tos",
+            sentence: "The IP type of service of all packets of connections, 0 to 255, of IPv6 the traffic class; -1: the system's own",
+            values: Values::Numbers(-1, 255),
+            variables: &[Variable::new("SOCKLND_TOS")],
+            ..SOCKLND
+        },
+        access: field!(tos),
     },
     Row {
         spec: Spec {

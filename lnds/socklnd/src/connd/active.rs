@@ -8,10 +8,11 @@ use crate::decide::unresponsive::{Finding, MIN_LATE, assess, is_response_late};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};
 use crate::socket_io::send_handshake;
-use crate::sockets::{self, Connecting};
+use crate::sockets::{self, ConnectFrom, Connecting};
 use crate::tcp;
 use lnd_common::conn_error::ConnError;
 use lnd_common::connect_schedule::Next;
+use lnd_common::ip_interfaces;
 use lnet_core::{Errno, Time};
 use lnet_log::{LogClass, write_line};
 use rustix::event::epoll;
@@ -51,13 +52,15 @@ impl Connd {
             return self.connect_failed(peer, Errno::Invalid, "its NID does not fit the protocol version");
         };
         use crate::decide::identity::IpNid;
-        let remote = SocketAddr::new(peer.ip(), self.shared.config.accept_port);
-        let Connecting { socket, privileged } = match sockets::connect(
-            ni.local.nid.ip(),
-            remote,
-            ni.device_towards(remote.ip()),
-            ni.sock_timeout(),
-        ) {
+        let remote = SocketAddr::new(peer.ip(), self.shared.config.port_for(kind));
+        // The interface of the NI may have no address of the peer's family.
+        let local = match ip_interfaces::source_address(ni.local.nid.ip(), remote.ip()) {
+            Ok(local) => local,
+            Err(error) => return self.connect_failed(peer, error.errno, &error.text),
+        };
+        let device = ni.device_towards(remote.ip());
+        let from = ConnectFrom { local, device, tos: ni.tos, longest: ni.sock_timeout() };
+        let Connecting { socket, privileged } = match sockets::connect(from, remote) {
             Ok(connecting) => connecting,
             Err(error) => return self.connect_failed(peer, Errno::from(&error), &cause(&error)),
         };
@@ -113,7 +116,8 @@ impl Connd {
                     return self.give_up_connect(key, Errno::NoMemory, "its socket cannot be polled");
                 }
                 Err(error) => {
-                    return self.give_up_connect(key, Errno::from(&error), &cause(&error));
+                    let why = self.cause_of_refusal(key, &error).unwrap_or_else(|| cause(&error));
+                    return self.give_up_connect(key, Errno::from(&error), &why);
                 }
             }
         }
@@ -273,6 +277,20 @@ impl Connd {
             }
             peer.connect_abandoned();
         }
+    }
+
+    /// The cause of a refused connect for bulk to a peer that is connected by the port for all other connections; `None` for other errors.
+    fn cause_of_refusal(&self, key: usize, error: &io::Error) -> Option<String> {
+        let Some(Handshake::Active(active)) = self.entries.get(key) else { return None };
+        let config = &self.shared.config;
+        let port = config.port_for(active.machine.kind());
+        let refused = error.kind() == ErrorKind::ConnectionRefused;
+        (refused && port != config.accept_port).then(|| {
+            format!(
+                "it does not listen on port {port}, this node's accept_port_bulk; bulk goes by its connections to port {} meanwhile",
+                config.accept_port
+            )
+        })
     }
 
     fn give_up_connect(&mut self, key: usize, errno: Errno, why: &str) {

@@ -145,7 +145,7 @@ impl Commands {
     }
 
     /// Notes that an NI no longer listens on `address`; returns whether it was the last.
-    pub(super) fn stop_listening(&self, address: SocketAddr) -> bool {
+    pub(crate) fn stop_listening(&self, address: SocketAddr) -> bool {
         let mut all = lock(&self.listening);
         let Some(listening) = all.get_mut(&address) else { return false };
         listening.nis -= 1;

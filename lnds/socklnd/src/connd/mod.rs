@@ -234,12 +234,14 @@ impl Connd {
 
     fn remove_ni(&mut self, nid: Nid) {
         use crate::decide::identity::IpNid;
-        let address = SocketAddr::new(nid.ip(), self.shared.config.accept_port);
-        let is_last = self.commands.stop_listening(address);
+        let address_of = |port| SocketAddr::new(nid.ip(), port);
+        let unused = self.shared.config.ports().map(address_of);
+        let unused: Vec<SocketAddr> =
+            unused.filter(|address| self.commands.stop_listening(*address)).collect();
         let of_this = |entry: &Handshake| match entry {
-            Handshake::Listener(_, listening) => is_last && *listening == address,
+            Handshake::Listener(_, listening) => unused.contains(listening),
             // A handshake whose NI is not known yet can be for no other NI on this address.
-            entry => entry.is_of(nid) || is_last && entry.is_inbound_at(address.ip()),
+            entry => entry.is_of(nid) || unused.iter().any(|address| entry.is_inbound_at(address.ip())),
         };
         let keys: Vec<usize> =
             self.entries.iter().filter(|(_, entry)| of_this(entry)).map(|(key, _)| key).collect();

@@ -4,7 +4,8 @@ use super::Connd;
 use super::entry::{Handshake, Passive};
 use crate::conn::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
-use crate::decide::identity::identify;
+use crate::decide::identity::{RejectedHello, identify};
+use crate::decide::version::{version_to_answer, version_to_offer};
 use crate::handshake::{self, PassiveStep};
 use crate::ni::SockNi;
 use crate::ni_peers::NiPeers;
@@ -144,9 +145,7 @@ impl Connd {
             }
             PassiveStep::OfferVersion { target } => {
                 if let Some(ni) = self.nis.find(target) {
-                    ni.ni.counts.refused.add();
-                    // The local NID as the destination, as the kernel answers here.
-                    refuse(&ni.ni, &passive.socket, Version::V3, target);
+                    offer_version(&ni.ni, &passive, target);
                 }
             }
             PassiveStep::Close(why) => {
@@ -163,9 +162,22 @@ impl Connd {
 
     /// Handles a HELLO: accepts the connection, or refuses it.
     fn on_hello(&mut self, ni_peers: &Arc<NiPeers>, passive: Passive, hello: &Hello, order: ByteOrder) {
-        let Passive { socket, source, permit, .. } = passive;
         let ni = &ni_peers.ni;
-        let identity = identify(hello, source, ni.local.nid);
+        let Some(version) = version_to_answer(ni.local.nid, hello.version) else {
+            self.log_rejected(
+                passive.source,
+                &RejectedHello::TooOld { version: hello.version, target: ni.local.nid },
+            );
+            return offer_version(ni, &passive, hello.src_nid);
+        };
+        let Passive { socket, source, permit, .. } = passive;
+        let identity = match identify(hello, source, ni.local.nid) {
+            Ok(identity) => identity,
+            Err(why) => {
+                self.log_rejected(source, &why);
+                return ni.counts.rejected.add();
+            }
+        };
         let Some(peer) = ni_peers.peer_to_keep(identity) else { return };
         let remote = source.ip().to_canonical();
         let to_itself = socket
@@ -194,14 +206,13 @@ impl Connd {
                     Refusal::Duplicate => peer.note_surplus_connect(local_type, may_end, now),
                     Refusal::OtherIncarnation | Refusal::ConnectionRace => {}
                 }
-                refuse(ni, &socket, hello.version, identity.id.nid);
+                refuse(ni, &socket, version, identity.id.nid);
             }
             Admission::Accept(kind) => {
-                let response = ni.local.hello(hello.version, identity.id.nid, Some(kind)).encode();
+                let response = ni.local.hello(version, identity.id.nid, Some(kind)).encode();
                 let identity = hello.dest_incarnation;
                 let permit = Some(permit.finish());
-                let settled =
-                    Settled { socket, kind, version: hello.version, order, remote, identity, permit };
+                let settled = Settled { socket, kind, version, order, remote, identity, permit };
                 let sent = sockets::bind_to_device(&settled.socket, ni.device_towards(remote)).is_ok()
                     && response.is_some_and(|response| send_bytes(&settled.socket, &response))
                     && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
@@ -240,6 +251,14 @@ impl Connd {
             count(&ni.ni);
         }
     }
+}
+
+/// Responds with type none in the version that this node offers, so that the peer learns which one it supports; `dest` is the destination:
+/// the local NID where the version of the HELLO is not known, as the kernel answers.
+fn offer_version(ni: &SockNi, passive: &Passive, dest: Nid) {
+    ni.counts.refused.add();
+    let version = version_to_offer(ni.local.nid, passive.source.ip().to_canonical());
+    refuse(ni, &passive.socket, version, dest);
 }
 
 /// Responds to a HELLO with type none.

@@ -2,6 +2,7 @@
 
 use crate::proto::ConnectionType;
 use lnd_common::connect_schedule::Connected;
+use lnet_settings::ni_ranges::CONNS_PER_PEER;
 
 /// Open connections by type, connected and accepted alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +58,16 @@ pub(crate) const fn next_type(have: ConnCounts, typed: bool, per_peer: usize) ->
     }
 }
 
+/// Returns the number of connections of each bulk type for the setting `requested`, at most the maximum of [`CONNS_PER_PEER`]. For 0 the speed
+/// of the NI's link in Mbit/s decides, as in 2.15 and later (wire-tcp 2.11): floor(log2(Gbit/s)) / 2 + 1, and 1 where it is not known.
+pub(crate) fn bulk_conns(requested: u32, speed: Option<u32>) -> u16 {
+    let gigabits = speed.unwrap_or(0) / 1000;
+    match requested {
+        0 => gigabits.checked_ilog2().map_or(1, |log| log as u16 / 2 + 1),
+        _ => requested.min(CONNS_PER_PEER.most as u32) as u16,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +87,31 @@ mod tests {
                 have.push(kind);
             }
             assert_eq!(have, want);
+        }
+    }
+
+    #[test]
+    fn without_a_number_the_link_decides_how_many_bulk_connections_there_are() {
+        for (requested, speed, expected) in [
+            (0, None, 1),
+            (0, Some(10), 1),
+            (0, Some(1_000), 1),
+            (0, Some(2_500), 1),
+            (0, Some(5_000), 2),
+            (0, Some(10_000), 2),
+            (0, Some(25_000), 3),
+            (0, Some(40_000), 3),
+            (0, Some(56_000), 3),
+            (0, Some(100_000), 4),
+            (0, Some(200_000), 4),
+            (0, Some(400_000), 5),
+            (0, Some(u32::MAX), 12),
+            (1, Some(100_000), 1),
+            (4, None, 4),
+            (127, None, 127),
+            (128, Some(1_000), 127),
+        ] {
+            assert_eq!(bulk_conns(requested, speed), expected, "{requested} at {speed:?}");
         }
     }
 

@@ -7,3 +7,4 @@ pub(crate) mod delivery_acks;
 pub(crate) mod identity;
 pub(crate) mod implementation_id;
 pub(crate) mod unresponsive;
+pub(crate) mod version;

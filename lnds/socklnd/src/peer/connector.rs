@@ -6,13 +6,13 @@ use crate::decide::admit::{PeerIncarnation, PeerStatus};
 use crate::decide::choose::{TxKind, only_for_small};
 use crate::decide::conn_types::{ConnCounts, next_type};
 use crate::decide::identity::{Identity, IpNid};
+use crate::decide::version::version_to_propose;
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::{Next, Pace};
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Errno, Time};
-use lnet_wire::nid::Address;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -91,16 +91,9 @@ impl Peer {
         };
         state.schedule.begin(now);
         state.failed_fast = false;
-        let usual = match self.id.nid.address() {
-            Address::Short(_) => self.ni.shared.config.use_protocol,
-            Address::Long(_) => Version::V4,
-        };
-        let version = state
-            .peer_incarnation
-            .map(|peer_incarnation| peer_incarnation.version)
-            .or(state.proposed)
-            .unwrap_or(usual);
-        Some((version, kind))
+        let heard = state.peer_incarnation.map(|known| known.version).or(state.proposed);
+        let usual = self.ni.shared.config.use_protocol;
+        Some((version_to_propose(self.ni.local.nid, self.id.nid, heard, usual), kind))
     }
 
     /// Postpones the connect, because an unfinished inbound handshake may be this peer's.
