@@ -491,6 +491,13 @@ log_classes! {
         meaning: "A connection to a peer could not be made. What waits for it fails or takes another path; the driver tries again while there is something to send.",
         action: "The cause is in parentheses. See whether the peer runs, listens on the same port, and accepts connections from here.",
     }
+    BulkByControl {
+        name: "bulk_by_control",
+        level: Info,
+        limit: AnyPeer,
+        meaning: "There is no connection for bulk with a peer: the connects for it go to a port of its own on which the other node does not listen. Bulk goes by the connection for small messages, which wait behind it.",
+        action: "Give both nodes the same LNET_ACCEPT_PORT_BULK (accept_port_bulk of a kernel node), and let firewalls pass connections to that port.",
+    }
     InboundRejected {
         name: "inbound_rejected",
         level: Warn,

@@ -116,8 +116,10 @@ impl Connd {
                     return self.give_up_connect(key, Errno::NoMemory, "its socket cannot be polled");
                 }
                 Err(error) => {
-                    let why = self.cause_of_refusal(key, &error).unwrap_or_else(|| cause(&error));
-                    return self.give_up_connect(key, Errno::from(&error), &why);
+                    if self.is_bulk_port_refused(key, &error) {
+                        return self.bulk_port_refused(key);
+                    }
+                    return self.give_up_connect(key, Errno::from(&error), &cause(&error));
                 }
             }
         }
@@ -279,18 +281,35 @@ impl Connd {
         }
     }
 
-    /// The cause of a refused connect for bulk to a peer that is connected by the port for all other connections; `None` for other errors.
-    fn cause_of_refusal(&self, key: usize, error: &io::Error) -> Option<String> {
-        let Some(Handshake::Active(active)) = self.entries.get(key) else { return None };
+    /// Whether `error` is that of a connect to a port for bulk on which the peer does not listen.
+    fn is_bulk_port_refused(&self, key: usize, error: &io::Error) -> bool {
+        let Some(Handshake::Active(active)) = self.entries.get(key) else { return false };
         let config = &self.shared.config;
-        let port = config.port_for(active.machine.kind());
-        let refused = error.kind() == ErrorKind::ConnectionRefused;
-        (refused && port != config.accept_port).then(|| {
-            format!(
-                "it does not listen on port {port}, this node's accept_port_bulk; bulk goes by its connections to port {} meanwhile",
-                config.accept_port
-            )
-        })
+        error.kind() == ErrorKind::ConnectionRefused
+            && config.port_for(active.machine.kind()) != config.accept_port
+    }
+
+    /// Handles a connect to a port for bulk on which the peer does not listen: bulk goes by its other connections, which one line says.
+    fn bulk_port_refused(&mut self, key: usize) {
+        let Some(Handshake::Active(active)) = self.forget(key) else { return };
+        let (peer, config) = (active.peer, &self.shared.config);
+        let next = peer.connect_failed(self.shared.now());
+        peer.ni.counts.connects_failed.add();
+        let (id, port) = (peer.id, config.port_for(active.machine.kind()));
+        if peer.note_bulk_port_refused() {
+            self.shared.log(
+                LogClass::BulkByControl,
+                id,
+                format_args!(
+                    "{id}: no connection for bulk (the peer does not listen on port {port}, this node's accept_port_bulk); bulk goes by \
+                     its connection for small messages"
+                ),
+            );
+        } else {
+            log::debug!("{id}: does not listen on port {port} for bulk yet");
+        }
+        peer.fail_waiting(Errno::ConnectionRefused);
+        self.plan_next_connect(&peer, next);
     }
 
     fn give_up_connect(&mut self, key: usize, errno: Errno, why: &str) {

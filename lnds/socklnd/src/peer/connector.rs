@@ -131,6 +131,11 @@ impl Peer {
         state.schedule.failed(now, self.pace(), connected)
     }
 
+    /// Notes that the peer does not listen on this node's port for bulk. Returns whether that is news.
+    pub(crate) fn note_bulk_port_refused(&self) -> bool {
+        !std::mem::replace(&mut lock(&self.state).bulk_port_refused, true)
+    }
+
     /// Notes that the peer's system did not respond to the connect. Returns the next step.
     pub(crate) fn connect_without_response(&self) -> Next {
         let next = {

@@ -1,8 +1,9 @@
 //! The end of a peer's connections, and the periodic scan.
 
-use super::{Listing, Peer, WaitingMessage};
+use super::{BulkByControl, Listing, Peer, WaitingMessage};
 use crate::conn::Connection;
 use crate::decide::choose::TxKind;
+use crate::proto::ConnectionType;
 use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::ConnectSchedule;
@@ -17,6 +18,9 @@ const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
 
 /// Minimum time between two probes of a peer that owes delivery ACKs and sends nothing.
 const PROBE_PAUSE: Duration = Duration::from_millis(500);
+
+/// Time in which a peer that connects makes its connections for bulk, even if it has to try them several times.
+const BULK_CONNECTIONS_DUE: Duration = Duration::from_secs(10);
 
 impl Peer {
     /// See [`crate::conn::ConnOwner::end`].
@@ -243,7 +247,38 @@ impl Peer {
             overdue.iter().for_each(|connection| connection.abandon_unacked(ConnError::Stalled));
             self.keep_alive(now);
         }
+        self.log_bulk_by_control(now);
         is_idle
+    }
+
+    /// Logs, once, that bulk goes by a connection for small messages because the peer, which connects, has made no other. If its connects for
+    /// bulk go to a port of their own this node sees nothing of them.
+    fn log_bulk_by_control(&self, now: Time) {
+        {
+            let mut state = lock(&self.state);
+            let Some(BulkByControl { since, logged: false }) = state.bulk_by_control else { return };
+            if now.since(since) < BULK_CONNECTIONS_DUE || state.active {
+                return;
+            }
+            let kinds = state.connections.iter().map(|slot| slot.connection.terms.kind);
+            let has_bulk = kinds.clone().any(|kind| kind != ConnectionType::Control);
+            state.bulk_by_control = (!has_bulk).then_some(BulkByControl { since, logged: true });
+            if has_bulk {
+                return;
+            }
+        }
+        let config = &self.ni.shared.config;
+        let ports: Vec<String> = config.ports().map(|port| port.to_string()).collect();
+        self.ni.shared.log(
+            LogClass::BulkByControl,
+            self.id,
+            format_args!(
+                "{}: no connection for bulk (the peer has made none; with an accept_port_bulk of its own it tries a port other than {}); \
+                 bulk goes by its connection for small messages",
+                self.id,
+                ports.join(" and ")
+            ),
+        );
     }
 
     /// Sends a NOOP if nothing has been received for a long time (wire-tcp 3.6).

@@ -108,7 +108,19 @@ struct PeerState {
     late: bool,
     /// Whether messages failed at once while connects were backing off: a reason to connect again.
     failed_fast: bool,
+    /// Whether bulk is sent by a connection for small messages, until there is a connection for it.
+    bulk_by_control: Option<BulkByControl>,
+    /// Whether the peer does not listen on this node's port for bulk.
+    bulk_port_refused: bool,
     listing: Listing,
+}
+
+/// Bulk that is sent by a connection for small messages.
+#[derive(Clone, Copy, Debug)]
+struct BulkByControl {
+    since: Time,
+    /// Whether a log line has said so.
+    logged: bool,
 }
 
 /// The place of a peer in its NI's table.
@@ -230,6 +242,7 @@ impl Peer {
         if let Some(connection) =
             state.choose(TxKind::Message(message.payload_len()), self.ni.shared.config.min_bulk)
         {
+            self.note_bulk_by_control(state, &connection, message.payload_len());
             let request_ack = self.wants_ack(state, &connection, message.payload_len());
             return TxTarget::Connection(connection, request_ack, message);
         }
@@ -247,6 +260,14 @@ impl Peer {
         }
         state.waiting.push_back(WaitingMessage { message, since: now });
         TxTarget::Waiting
+    }
+
+    /// Notes that bulk is sent by a connection for small messages, for want of another.
+    fn note_bulk_by_control(&self, state: &mut PeerState, connection: &Connection, payload: usize) {
+        let is_bulk = !is_small(payload, self.ni.shared.config.min_bulk);
+        if is_bulk && connection.terms.kind == ConnectionType::Control && state.bulk_by_control.is_none() {
+            state.bulk_by_control = Some(BulkByControl { since: self.ni.shared.now(), logged: false });
+        }
     }
 
     /// Connects for a message, unless there is a connection. While a connection of a peer that has connected to this node
@@ -349,6 +370,8 @@ impl PeerState {
         self.unresponsive = false;
         self.late = false;
         self.surplus_pause = Duration::ZERO;
+        self.bulk_by_control = None;
+        self.bulk_port_refused = false;
         self.peer_incarnation = None;
         self.proposed = None;
         self.schedule.start_over();
