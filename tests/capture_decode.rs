@@ -7,13 +7,14 @@ mod support;
 use lnet_wire::byte_order::ByteOrder;
 use lnet_wire::ping_info::{PING_MAGIC, PingInfo};
 use lnet_wire::{Body, MessageType, PING_MATCH_BITS, RESERVED_PORTAL};
-use socklnd::proto::acceptor;
+use socklnd::proto::Version;
+use socklnd::proto::acceptor::{self, REQUEST_LEN};
 use socklnd::proto::frame::Head;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use support::conversation::{self, Content, Item};
 use support::pcap::{self, Segment};
-use support::streams::{self, Connection};
+use support::streams::{self, Connection, Side};
 
 /// The counts of everything that a capture holds.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -44,9 +45,9 @@ type Row = (&'static str, [usize; 14]);
 
 /// The captures with their expected counts. For complete captures each number is also that of the captures' own decoder. That
 /// decoder stops at the first hole of a stream, so the thinned `m-*` are counted here alone, except their HELLOs: the decoder
-/// misses as many of them as there are packets behind a hole that start with a HELLO.
+/// misses as many of them as there are packets behind a hole that start with a HELLO. Of the odd requests it reads some that no node sends.
 #[rustfmt::skip]
-const CAPTURES: [Row; 23] = [
+const CAPTURES: [Row; 35] = [
     // connections, requests, refused; HELLOs, of these none; NOOPs, ACKs, PUTs, GETs, REPLYs; ping infos; undecoded, skipped, cut short
     ("k2158-a-ping-1ni-nodisc.pcap",        [3, 3, 0, 6, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0]),
     ("k2158-b-discover-2rail-mr.pcap",      [6, 6, 0, 12, 0, 0, 2, 2, 1, 1, 3, 0, 0, 0]),
@@ -69,8 +70,20 @@ const CAPTURES: [Row; 23] = [
     ("k2158-m-failover-a.pcap",             [24, 19, 0, 48, 2, 404, 2, 1049, 458, 472, 0, 0, 906, 3]),
     ("k2158-m-failover-b.pcap",             [29, 21, 0, 54, 2, 659, 2, 1872, 747, 756, 0, 0, 930, 1]),
     ("k2158-m-failover-b2.pcap",            [21, 12, 0, 42, 0, 475, 2, 1118, 500, 515, 0, 0, 1035, 2]),
+    ("k2170-accept-port-bulk-both.pcap",    [3, 3, 0, 6, 0, 0, 2, 2, 3, 3, 5, 0, 0, 0]),
+    ("k2170-accept-port-bulk-g1only.pcap",  [2, 1, 0, 2, 0, 0, 2, 2, 3, 3, 5, 0, 0, 0]),
+    ("k2170-accept-port-bulk-g2only.pcap",  [3, 3, 0, 6, 0, 0, 2, 2, 3, 3, 5, 0, 0, 0]),
     ("k2170-d-lst-ping.pcap",               [3, 3, 0, 6, 0, 0, 0, 48, 2, 2, 2, 0, 0, 0]),
     ("k2170-i-large-nid-ping.pcap",         [3, 3, 0, 6, 0, 0, 2, 2, 2, 2, 4, 0, 0, 0]),
+    ("k2170-v4-router-v6.pcap",             [6, 6, 0, 12, 0, 4, 6, 6, 4, 4, 10, 0, 0, 0]),
+    ("k2170-v46-both-families-v6first.pcap", [9, 9, 0, 18, 0, 0, 2, 2, 6, 6, 8, 0, 0, 0]),
+    ("k2170-v46-both-families.pcap",        [14, 14, 0, 28, 3, 3, 2, 2, 6, 6, 8, 0, 0, 0]),
+    ("k2170-v4only-peer-rev.pcap",          [15, 15, 0, 30, 4, 12, 2, 3, 5, 5, 8, 0, 0, 0]),
+    ("k2170-v4only-peer.pcap",              [19, 19, 0, 38, 4, 9, 2, 3, 6, 6, 9, 0, 0, 0]),
+    ("k2170-v6-2rail-discover.pcap",        [12, 12, 0, 24, 0, 0, 4, 4, 2, 2, 6, 0, 0, 0]),
+    ("k2170-v6-dlc.pcap",                   [17, 15, 0, 30, 0, 0, 5, 5, 14, 14, 19, 0, 0, 0]),
+    ("k2170-v6-hello-variants.pcap",        [54, 48, 1, 65, 3, 0, 0, 0, 8, 4, 4, 17, 0, 0]),
+    ("k2170-v64-v6-added-first.pcap",       [11, 11, 0, 22, 3, 0, 2, 2, 2, 2, 4, 0, 0, 0]),
 ];
 
 #[test]
@@ -109,7 +122,7 @@ fn only_deliberately_invalid_messages_cannot_be_decoded() {
 }
 
 /// Items that no codec accepts: the capture, the sender's port, and the error.
-const RUBBISH: [(&str, u16, &str); 10] = [
+const RUBBISH: [(&str, u16, &str); 27] = [
     // HELLO version 4, but as short as one of version 3.
     (VARIANTS, 1021, "HELLO: Ok(Need(80))"),
     (VARIANTS, 1020, "HELLO: Err(UnknownVersion(99))"),
@@ -124,9 +137,31 @@ const RUBBISH: [(&str, u16, &str); 10] = [
     (VARIANTS, 1002, "HELLO: Err(BadIpList(68))"),
     // Text from an unprivileged port.
     ("k2158-k-accept-all-nonpriv.pcap", 55722, "request: Close(BadMagic(1969712994))"),
+    // NIDs of a size that no NID has, the wildcard, and a short NID with bytes behind it.
+    (VARIANTS_2_17, 1002, "request: Close(NotMine(None))"),
+    (VARIANTS_2_17, 1001, "request: Close(NotMine(None))"),
+    (VARIANTS_2_17, 998, "request: Close(NotMine(None))"),
+    (VARIANTS_2_17, 996, "request: Close(NotMine(None))"),
+    (VARIANTS_2_17, 994, "HELLO: Err(SourceNotConcrete)"),
+    (VARIANTS_2_17, 993, "HELLO: Err(SourceNotConcrete)"),
+    (VARIANTS_2_17, 991, "HELLO: Err(SourceNotConcrete)"),
+    // Silence in the middle.
+    (VARIANTS_2_17, 990, "request: Need(28)"),
+    (VARIANTS_2_17, 989, "HELLO: Ok(Need(80))"),
+    (VARIANTS_2_17, 984, "HELLO: Err(UnknownType(4))"),
+    (VARIANTS_2_17, 983, "HELLO: Err(UnknownType(7))"),
+    // Addresses behind a HELLO of version 4, which has none.
+    (VARIANTS_2_17, 981, "frame: Ok(Need(24))"),
+    (VARIANTS_2_17, 980, "frame: Err(UnknownKind(67305985))"),
+    (VARIANTS_2_17, 979, "HELLO: Err(UnknownVersion(5))"),
+    (VARIANTS_2_17, 978, "HELLO: Err(UnknownVersion(99))"),
+    (VARIANTS_2_17, 977, "request: Refuse"),
+    // Twelve bytes too many behind a request of version 1.
+    (VARIANTS_2_17, 976, "HELLO: Err(BadMagic(0))"),
 ];
 
 const VARIANTS: &str = "k2158-host-hello-variants.pcap";
+const VARIANTS_2_17: &str = "k2170-v6-hello-variants.pcap";
 
 #[test]
 fn every_message_is_encoded_as_the_kernel_encoded_it() {
@@ -134,8 +169,19 @@ fn every_message_is_encoded_as_the_kernel_encoded_it() {
         let Some(again) = written_again(item) else { return };
         let range = item.range.start..item.range.start + again.len();
         let original = connection.stream(item.from).read(range);
+        if file == VARIANTS_2_17 && has_odd_field(item, &original.bytes) {
+            return;
+        }
         assert!(original.agrees_with(&again), "{file}: {item:?}\n{:x?}\n{again:x?}", original.bytes);
     });
+}
+
+/// Whether this is one of four HELLOs of version 4 with a field that no node writes, and that is not kept: two from a script with a number of
+/// addresses, and two of the kernel with an impossible NID that it was asked from.
+fn has_odd_field(item: &Item, original: &[u8]) -> bool {
+    let Content::Hello { hello, .. } = &item.content else { return false };
+    let says_addresses = hello.version == Version::V4 && original[76..80] != [0; 4];
+    says_addresses || (item.from == Side::Acceptor && hello.dest_nid.is_none())
 }
 
 #[test]
@@ -143,8 +189,11 @@ fn every_ping_info_is_encoded_as_the_kernel_encoded_it() {
     for_every_item(|file, connection, item| {
         let Some(original) = ping_info_bytes(connection, item) else { return };
         let received = PingInfo::decode(&original, MAX_INTERFACES).unwrap();
-        assert!(!received.truncated, "{file}: {received:?}");
-        assert_eq!(received.info.encode(), original, "{file}: {received:?}");
+        // The last of the odd requests asks for less than there is.
+        assert!(!received.truncated || file == VARIANTS_2_17, "{file}: {received:?}");
+        if !received.truncated {
+            assert_eq!(received.info.encode(), original, "{file}: {received:?}");
+        }
     });
 }
 
@@ -280,6 +329,10 @@ impl From<[usize; 14]> for Totals {
 /// requests and HELLOs in big-endian, which no node writes.
 fn written_again(item: &Item) -> Option<Vec<u8>> {
     match &item.content {
+        // A script has asked for short NIDs in the form of long ones, which no node does.
+        Content::Request { target, .. } if target.to_u64().is_some() && item.range.len() != REQUEST_LEN => {
+            None
+        }
         Content::Request { target, order: ByteOrder::Little } => Some(acceptor::encode_request(*target)),
         Content::RequestRefused => Some(acceptor::REFUSAL.to_vec()),
         Content::Hello { hello, order: ByteOrder::Little } => Some(hello.encode().unwrap()),

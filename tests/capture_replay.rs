@@ -16,7 +16,7 @@ use std::time::Duration;
 use support::live_node::LiveNode;
 use support::netns::namespace_or_skip;
 use support::player::Player;
-use support::script::{address_of, script};
+use support::script::{address_of, script_until};
 
 /// A capture, and the node in it that is replaced.
 struct Replay {
@@ -29,10 +29,12 @@ struct Replay {
     finds: &'static [&'static str],
     /// The net behind a gateway, and the gateway, of the route that is added.
     route: Option<(&'static str, &'static str)>,
+    /// The time from the first packet on that is played.
+    until: Duration,
 }
 
 const fn replay(file: &'static str, nids: &'static [&'static str]) -> Replay {
-    Replay { file, nids, set_up: |_| (), finds: &[], route: None }
+    Replay { file, nids, set_up: |_| (), finds: &[], route: None, until: Duration::MAX }
 }
 
 /// The captured node discovered.
@@ -49,13 +51,36 @@ const fn routed(nids: &'static [&'static str], route: Option<(&'static str, &'st
     Replay { route, ..discovering("k2158-h-routed-ping.pcap", nids, &[]) }
 }
 
+/// The same between an IPv4 and an IPv6 net, up to the first keepalive.
+const fn routed_between_families(
+    nids: &'static [&'static str],
+    route: Option<(&'static str, &'static str)>,
+) -> Replay {
+    let until = Duration::from_secs(30);
+    Replay { until, ..Replay { file: "k2170-v4-router-v6.pcap", ..routed(nids, route) } }
+}
+
+/// The first `milliseconds` of a capture, before a guest with both families gives itself a NID of the first bytes of its IPv6 address and then
+/// resets the connection on which it gets an answer to that, or before it chooses another pair of NIs than this library does.
+const fn first(milliseconds: u64, replay: Replay) -> Replay {
+    Replay { until: Duration::from_millis(milliseconds), ..replay }
+}
+
+const fn with_bulk_port(replay: Replay) -> Replay {
+    Replay { set_up: bulk_port, ..replay }
+}
+
 const GUEST1: &[&str] = &["10.99.0.11@tcp"];
 const GUEST2: &[&str] = &["10.99.0.12@tcp"];
 const GUEST1_RAILS: &[&str] = &["10.99.0.11@tcp", "10.99.1.11@tcp"];
 const GUEST2_RAILS: &[&str] = &["10.99.0.12@tcp", "10.99.1.12@tcp"];
+const GUEST1_BOTH: &[&str] = &["10.99.0.11@tcp", "fd99:1::11@tcp"];
+const GUEST2_BOTH: &[&str] = &["10.99.0.12@tcp", "fd99:1::12@tcp"];
+const GUEST1_IPV6: &[&str] = &["fd99::11@tcp", "fd99:1::11@tcp"];
+const GUEST2_IPV6: &[&str] = &["fd99::12@tcp", "fd99:1::12@tcp"];
 
 /// Captures of the node that was connected to first.
-const CALLED: [Replay; 17] = [
+const CALLED: [Replay; 25] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST2),
     discovering("k2158-b-discover-2rail-mr.pcap", GUEST2_RAILS, GUEST1_RAILS),
     replay("k2158-c-lst-read-4k.pcap", GUEST2),
@@ -73,10 +98,18 @@ const CALLED: [Replay; 17] = [
     Replay { set_up: untyped, ..replay("k2158-k-untyped-conns.pcap", GUEST2) },
     replay("k2170-d-lst-ping.pcap", GUEST2),
     discovering("k2170-i-large-nid-ping.pcap", &["fd99::12@tcp"], &["fd99::11@tcp"]),
+    with_bulk_port(discovering("k2170-accept-port-bulk-both.pcap", GUEST2, GUEST1)),
+    discovering("k2170-accept-port-bulk-g1only.pcap", GUEST2, GUEST1),
+    with_bulk_port(discovering("k2170-accept-port-bulk-g2only.pcap", GUEST2, GUEST1)),
+    first(117, discovering("k2170-v6-2rail-discover.pcap", GUEST2_IPV6, &[])),
+    first(216, discovering("k2170-v46-both-families.pcap", GUEST2_BOTH, &[])),
+    first(244, discovering("k2170-v46-both-families-v6first.pcap", GUEST2_BOTH, &[])),
+    first(20, discovering("k2170-v64-v6-added-first.pcap", &["fd99:1::12@tcp", "10.99.0.12@tcp"], &[])),
+    first(85, discovering("k2170-v4only-peer.pcap", GUEST2, &[])),
 ];
 
 /// Captures of the node that connected first.
-const CALLING: [Replay; 15] = [
+const CALLING: [Replay; 20] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST1),
     discovering("k2158-b-discover-2rail-mr.pcap", GUEST1_RAILS, GUEST2_RAILS),
     replay("k2158-c-lst-read-4k.pcap", GUEST1),
@@ -93,17 +126,26 @@ const CALLING: [Replay; 15] = [
     replay("k2158-k-ping-wrong-net.pcap", &["10.99.0.11@tcp7"]),
     replay("k2170-d-lst-ping.pcap", GUEST1),
     discovering("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"], &["fd99::12@tcp"]),
+    with_bulk_port(discovering("k2170-accept-port-bulk-both.pcap", GUEST1, GUEST2)),
+    with_bulk_port(discovering("k2170-accept-port-bulk-g1only.pcap", GUEST1, GUEST2)),
+    discovering("k2170-accept-port-bulk-g2only.pcap", GUEST1, GUEST2),
+    discovering("k2170-v6-2rail-discover.pcap", GUEST1_IPV6, GUEST2_IPV6),
+    first(94, discovering("k2170-v4only-peer-rev.pcap", GUEST2, GUEST1_BOTH)),
 ];
 
 /// Captures of a client, a server, and the router between them.
-const ROUTED: [Replay; 3] = [
+const ROUTED: [Replay; 6] = [
     routed(GUEST1, Some(("tcp1", "10.99.0.13@tcp"))),
     routed(&["10.99.1.12@tcp1"], Some(("tcp", "10.99.1.13@tcp1"))),
     Replay { set_up: forwarding, ..routed(&["10.99.0.13@tcp", "10.99.1.13@tcp1"], None) },
+    routed_between_families(GUEST1, Some(("tcp1", "10.99.0.13@tcp"))),
+    routed_between_families(&["fd99:1::12@tcp1"], Some(("tcp", "fd99:1::13@tcp1"))),
+    // It did not forward: both ends take it for a gateway that is down.
+    routed_between_families(&["10.99.0.13@tcp", "fd99:1::13@tcp1"], None),
 ];
 
 /// The captures that are not played, each with the reason.
-const NOT_PLAYED: [(&str, &str); 4] = [
+const NOT_PLAYED: [(&str, &str); 9] = [
     (
         "k2158-k-simultaneous-connect.pcap for 10.99.0.11",
         "the loser of this race began to connect before the winner's call came in, which the capture shows too late",
@@ -113,12 +155,39 @@ const NOT_PLAYED: [(&str, &str); 4] = [
         "the kernel sends nothing on an untyped connection, so that its ping failed; ours is sent",
     ),
     ("k2158-c2-lst-read-1m-run.pcap, k2158-m-failover-*.pcap", "the payloads were not captured"),
-    ("k2158-host-hello-variants.pcap", "golden_variants.rs asks its questions one by one"),
+    (
+        "k2158-host-hello-variants.pcap, k2170-v6-hello-variants.pcap",
+        "tests/hello_variants.rs asks their questions one by one",
+    ),
+    (
+        "k2170-v46-*, k2170-v64-*, k2170-v4only-peer.pcap for the guest that connects",
+        "2.17.0 takes an NI of IPv6 to an IPv4 NID, and one of IPv4 to an IPv6 NID where there is one of IPv6; ours does not",
+    ),
+    (
+        "the rest of these, and of k2170-v4only-peer-rev.pcap, for the guest that is connected to",
+        "where the guest with both families has reset one connection, the kernel keeps the others and refuses it for a while; ours ends all and \
+         accepts, so that the capture goes on differently",
+    ),
+    (
+        "k2170-v6-2rail-discover.pcap after the second ping, for the guest that is connected to",
+        "the push comes from a NID that is pinged before its peer is merged with that of the first ping, by ours and not by the kernel; then an \
+         operator deletes one of the captured node's interfaces",
+    ),
+    (
+        "k2170-v4-router-v6.pcap after 30 s",
+        "the rest are keepalives, and a check of the router a minute later",
+    ),
+    ("k2170-v6-dlc.pcap", "what the tools were asked to do, and when, is not in the traffic"),
 ];
 
 fn forwarding(config: &mut StartConfig) {
     config.settings.discovery = DiscoveryMode::On;
     config.forwarding = Forwarding::Enabled;
+}
+
+fn bulk_port(config: &mut StartConfig) {
+    config.settings.discovery = DiscoveryMode::On;
+    config.drivers.get_mut::<socklnd::SocklndConfig>().unwrap().accept_port_bulk = 989;
 }
 
 fn four_connections(config: &mut StartConfig) {
@@ -170,7 +239,7 @@ fn play_all(replays: &'static [Replay]) {
 fn play(replay: &Replay) {
     let nids = nids_of(replay.nids);
     let addresses: Vec<IpAddr> = nids.iter().copied().map(address_of).collect();
-    let script = script(replay.file, &addresses);
+    let script = script_until(replay.file, &addresses, replay.until);
     // The captured nodes asked for delivery ACKs from 16 KiB on, sent by bulk connections from 1 KiB on, and most did not
     // discover.
     // They do not ping a peer that is unresponsive for 0.3 s, as a player on a busy machine may be.

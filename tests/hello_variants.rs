@@ -8,8 +8,9 @@ use lnet_wire::ping_info::PingInfo;
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use socklnd::SocklndConfig;
+use socklnd::proto::acceptor::{self, Decision};
 use socklnd::proto::frame::{Cookies, Head, head_len};
-use socklnd::proto::hello::{ConnectionType, Decoded, Hello};
+use socklnd::proto::hello::{ConnectionType, Decoded, Hello, Version};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -20,98 +21,223 @@ use support::pcap;
 use support::player::TIMEOUT;
 use support::streams::{self, Connection};
 
-const CAPTURE: &str = "k2158-host-hello-variants.pcap";
-const ANSWERS: &str = "k2158-host-hello-variants.txt";
-const OURS: &str = "10.99.0.11@tcp";
+/// Requests of a script to a kernel node.
+struct Variants {
+    /// The capture, with the addresses and ports.
+    capture: &'static str,
+    /// The script's output.
+    output: &'static str,
+    read: fn(&str, &[Connection]) -> Vec<Row>,
+    /// The kernel node's NIDs, in the order of its configuration.
+    nids: &'static [&'static str],
+    /// Rows with intended differences: the first words of the name, the node's response, and the reason.
+    different: &'static [(&'static str, Instead, &'static str)],
+}
 
-/// Rows with intended differences: the response of this node, and the reason.
-const DIFFERENT: [(&str, Instead, &str); 3] = [
-    (
-        "v4 with nid4-size hello",
-        Instead::WaitForMore,
-        "2.15.8 offers version 3; we speak version 4 as 2.17 does, and like it wait for the missing 24 bytes",
-    ),
-    ("HELLO big-endian v3", Instead::NameTheCaller, "the kernel forgets to swap the caller's NID"),
-    ("acceptor big-endian + BE hello", Instead::NameTheCaller, "the kernel forgets to swap the caller's NID"),
-];
+const OF_2_15: Variants = Variants {
+    capture: "k2158-host-hello-variants.pcap",
+    output: "k2158-host-hello-variants.txt",
+    read: rows_of_2_15,
+    nids: &["10.99.0.11@tcp"],
+    different: &[
+        (
+            "v4 with nid4-size hello",
+            Instead::Nothing,
+            "2.15.8 offers version 3; we speak version 4 as 2.17 does, and like it wait for the missing 24 bytes",
+        ),
+        ("HELLO big-endian v3", Instead::NameTheCaller, "the kernel forgets to swap the caller's NID"),
+        (
+            "acceptor big-endian + BE hello",
+            Instead::NameTheCaller,
+            "the kernel forgets to swap the caller's NID",
+        ),
+    ],
+};
+
+const OF_2_17: Variants = Variants {
+    capture: "k2170-v6-hello-variants.pcap",
+    output: "k2170-v6-hello-variants.txt",
+    read: rows_of_2_17,
+    nids: &["10.99.1.11@tcp", "fd99::11@tcp"],
+    different: &[
+        (
+            "06 ",
+            Instead::OfferVersion4,
+            "the kernel accepts, and squeezes its IPv6 NID into the eight bytes of version 3",
+        ),
+        (
+            "26 ",
+            Instead::Nothing,
+            "the kernel accepts a source NID of a size that no NID has, and can answer no message from it",
+        ),
+        (
+            "45 ",
+            Instead::AnswerByTheSameConnection,
+            "the kernel answers by a connection to the NID that the header gives as its source, which is nobody's; ours answers by the path \
+             on which the request came, so that nobody can make it connect to others",
+        ),
+        (
+            "29 ",
+            Instead::Nothing,
+            "the kernel accepts an IPv4 NID with bytes behind its four as a NID of its own; for the NID that is asked for it refuses that",
+        ),
+    ],
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Instead {
-    /// The node gives no response, and closes when the acceptor times out.
-    WaitForMore,
+    /// The node gives no response, and closes, at the latest when the acceptor times out.
+    Nothing,
+    /// The REPLY to the GET that was sent last, which the kernel sends elsewhere.
+    AnswerByTheSameConnection,
     /// The kernel's HELLO, but to the NID that the caller stated.
     NameTheCaller,
+    /// A HELLO of version 4 and type none, after which the node closes.
+    OfferVersion4,
 }
 
 /// A request, and the kernel's answer to it.
 struct Row {
     name: String,
-    response: Vec<u8>,
+    /// What is sent, one after the other, each with the answer to it.
+    parts: Vec<Part>,
     stays_open: bool,
+    /// Whether the last message is answered, which the kernel does elsewhere.
+    answers_anyway: bool,
+}
+
+struct Part {
+    sent: Vec<u8>,
+    answer: Vec<u8>,
 }
 
 #[test]
 fn unusual_requests_are_answered_as_the_kernel_answers_them() {
+    ask_all(&OF_2_15);
+}
+
+#[test]
+fn unusual_requests_over_both_families_are_answered_as_the_kernel_answers_them_or_more_strictly() {
+    ask_all(&OF_2_17);
+}
+
+fn ask_all(variants: &Variants) {
     let Some(_namespace) = namespace_or_skip() else { return };
     // The short timeout is for the rows in which the connecting side stops sending.
     let socklnd = SocklndConfig { accept_timeout: Duration::from_secs(1), ..SocklndConfig::default() };
     let config =
         StartConfig { drivers: lnet_node::DriverConfigs::default().with(socklnd), ..StartConfig::default() };
-    let node = LiveNode::start(&[OURS.parse().unwrap()], config);
-    let connections = streams::connections(&pcap::segments(CAPTURE));
-    let rows = rows();
+    let nids: Vec<Nid> = variants.nids.iter().map(|nid| nid.parse().unwrap()).collect();
+    let node = LiveNode::start(&nids, config);
+    let connections = streams::connections(&pcap::segments(variants.capture));
+    let text = fs::read_to_string(pcap::capture_path(variants.output)).unwrap();
+    let rows = (variants.read)(&text, &connections);
     assert_eq!(rows.len(), connections.len());
-    for (row, captured) in rows.iter().zip(&connections) {
+    for (name, _, why) in variants.different {
+        assert!(rows.iter().any(|row| row.name.starts_with(name)), "{name}: {why}");
+    }
+    for (row, captured) in rows.into_iter().zip(&connections) {
         println!("{}", row.name);
-        ask(row, captured);
+        let instead = variants.different.iter().find(|(name, ..)| row.name.starts_with(name));
+        let row = match instead {
+            Some((_, instead, _)) => row.with(*instead),
+            None => row,
+        };
+        ask(&row, captured);
     }
     node.finish();
 }
 
-/// The lines of the script's output: name, `-> N bytes HEX`, and in brackets how it ended.
-fn rows() -> Vec<Row> {
-    let text = fs::read_to_string(pcap::capture_path(ANSWERS)).unwrap();
-    let row = |line: &str| {
+/// The lines of the script's output: name, `-> N bytes HEX`, and in brackets how it ended. The requests are in the capture.
+fn rows_of_2_15(text: &str, captured: &[Connection]) -> Vec<Row> {
+    let row = |(line, captured): (&str, &Connection)| {
         let (name, rest) = line.split_once("->").unwrap();
         let (bytes, end) = rest.split_once('[').unwrap();
         let (_, hex) = bytes.split_once(" bytes ").unwrap();
+        let sent = captured.from_opener.read(0..captured.from_opener.end()).bytes;
         Row {
             name: name.trim().to_owned(),
-            response: from_hex(hex.trim()),
+            parts: vec![Part { sent, answer: from_hex(hex.trim()) }],
             stays_open: end.contains("open after"),
+            answers_anyway: false,
         }
     };
-    text.lines().map(row).collect()
+    text.lines().zip(captured).map(row).collect()
+}
+
+/// The script's output: `== NAME`, then `sent N bytes HEX` and `answer N bytes HEX [END]`.
+fn rows_of_2_17(text: &str, _: &[Connection]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match (words.as_slice(), rows.last_mut()) {
+            (["==", ..], _) => {
+                let name = line.trim_start_matches("== ").to_owned();
+                rows.push(Row { name, parts: Vec::new(), stays_open: true, answers_anyway: false });
+            }
+            (["sent", _, "bytes", hex], Some(row)) => {
+                row.parts.push(Part { sent: from_hex(hex), answer: Vec::new() });
+            }
+            (["answer", count, "bytes", rest @ ..], Some(row)) => {
+                let hex = if *count == "0" { "" } else { rest[0] };
+                row.parts.last_mut().unwrap().answer = from_hex(hex);
+                row.stays_open = line.ends_with("[open]");
+            }
+            _ => panic!("{line}"),
+        }
+    }
+    rows
+}
+
+impl Row {
+    /// The row with the node's answer in place of the kernel's.
+    fn with(mut self, instead: Instead) -> Self {
+        let request = Request::of(&self);
+        let answer = &mut self.parts.last_mut().unwrap().answer;
+        match instead {
+            Instead::Nothing => (*answer, self.stays_open) = (Vec::new(), false),
+            // `expect_open` sees it before the answer to its own ping.
+            Instead::AnswerByTheSameConnection => self.answers_anyway = true,
+            Instead::NameTheCaller => {
+                let caller = request.hello.unwrap().src_nid.to_u64().unwrap();
+                answer[16..24].copy_from_slice(&caller.to_le_bytes());
+            }
+            Instead::OfferVersion4 => {
+                let hello = request.hello.unwrap();
+                let offer = Hello {
+                    version: Version::V4,
+                    src_nid: request.target.unwrap(),
+                    dest_nid: Some(hello.src_nid),
+                    connection_type: None,
+                    ..hello
+                };
+                (*answer, self.stays_open) = (offer.encode().unwrap(), false);
+            }
+        }
+        self
+    }
 }
 
 fn ask(row: &Row, captured: &Connection) {
-    let asked = captured.from_opener.read(0..captured.from_opener.end()).bytes;
-    let instead = DIFFERENT.iter().find(|(name, ..)| *name == row.name).map(|(_, instead, _)| *instead);
-    let (mut response, mut stays_open) = (row.response.clone(), row.stays_open);
-    match instead {
-        Some(Instead::WaitForMore) => (response, stays_open) = (Vec::new(), false),
-        Some(Instead::NameTheCaller) => {
-            let caller = hello_in(&asked).unwrap().src_nid.to_u64().unwrap();
-            response[16..24].copy_from_slice(&caller.to_le_bytes());
-        }
-        None => {}
-    }
     let mut socket = call(captured);
-    socket.write_all(&asked).unwrap();
-    if stays_open {
-        let mut heard = vec![0; response.len()];
+    for (number, Part { sent, answer }) in row.parts.iter().enumerate() {
+        let sent = socket.write_all(sent);
+        if number + 1 == row.parts.len() && !row.stays_open {
+            return assert_same(row, &rest_of(row, &mut socket), answer);
+        }
+        sent.unwrap_or_else(|error| panic!("{}: {error}", row.name));
+        let mut heard = vec![0; answer.len()];
         socket.read_exact(&mut heard).unwrap_or_else(|error| panic!("{}: {error}", row.name));
-        assert_same(row, &heard, &response);
-        expect_open(row, &mut socket, &asked);
-        socket.shutdown(Shutdown::Write).unwrap();
-        assert_same(row, &rest_of(row, &mut socket), &[]);
-    } else {
-        assert_same(row, &rest_of(row, &mut socket), &response);
+        assert_same(row, &heard, answer);
     }
+    expect_open(row, &mut socket);
+    socket.shutdown(Shutdown::Write).unwrap();
+    assert_same(row, &rest_of(row, &mut socket), &[]);
 }
 
 fn call(captured: &Connection) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+    let socket =
+        Socket::new(Domain::for_address(captured.opener), Type::STREAM, Some(Protocol::TCP)).unwrap();
     socket.set_reuse_address(true).unwrap();
     socket.bind(&SockAddr::from(captured.opener)).unwrap();
     socket.connect(&SockAddr::from(captured.acceptor)).unwrap();
@@ -131,20 +257,25 @@ fn rest_of(row: &Row, socket: &mut TcpStream) -> Vec<u8> {
 /// Fails if the responses differ; the incarnation in a HELLO is excepted.
 fn assert_same(row: &Row, heard: &[u8], response: &[u8]) {
     let mut heard = heard.to_vec();
-    if heard.len() == 56 && response.len() == 56 {
-        heard[32..40].copy_from_slice(&response[32..40]);
+    if let Some(incarnation) = match (heard.len(), response.len()) {
+        (56, 56) => Some(32..40),
+        (80, 80) => Some(56..64),
+        _ => None,
+    } {
+        heard[incarnation.clone()].copy_from_slice(&response[incarnation]);
     }
     assert_eq!(heard, response, "{}: {heard:02x?} in place of the kernel's {response:02x?}", row.name);
 }
 
-/// A control connection answers a ping. Of others can only be seen that they are not closed.
-fn expect_open(row: &Row, socket: &mut TcpStream, asked: &[u8]) {
-    let hello = hello_in(asked).unwrap();
-    let ours: Nid = OURS.parse().unwrap();
-    let little_endian = asked.starts_with(&[0x00, 0x71]) && asked[16..].starts_with(&[0x63, 0x69]);
-    let can_respond =
-        hello.connection_type == Some(ConnectionType::Control) && hello.src_nid.net() == ours.net();
-    if !(can_respond && little_endian) {
+/// A control connection answers a ping, and nothing that was sent before. Of others can only be seen that they are not closed.
+fn expect_open(row: &Row, socket: &mut TcpStream) {
+    let request = Request::of(row);
+    let (hello, target) = (request.hello.unwrap(), request.target.unwrap());
+    let can_respond = hello.connection_type == Some(ConnectionType::Control)
+        && hello.src_nid.net() == target.net()
+        && request.is_little_endian
+        && request.rest.is_empty();
+    if !can_respond {
         socket.set_nonblocking(true).unwrap();
         let nothing = socket.read(&mut [0; 1]).map_err(|error| error.kind());
         assert_eq!(nothing, Err(ErrorKind::WouldBlock), "{}", row.name);
@@ -153,7 +284,7 @@ fn expect_open(row: &Row, socket: &mut TcpStream, asked: &[u8]) {
     }
     let reply = WireHandle { interface_cookie: 1, object_cookie: 2 };
     let ping = Header {
-        dest_nid: ours,
+        dest_nid: target,
         src_nid: hello.src_nid,
         dest_pid: Pid::LUSTRE,
         src_pid: hello.src_pid,
@@ -167,19 +298,57 @@ fn expect_open(row: &Row, socket: &mut TcpStream, asked: &[u8]) {
         },
     };
     socket.write_all(Head::message(hello.version, &ping, Cookies::default()).unwrap().bytes()).unwrap();
-    let mut response = vec![0; head_len(hello.version) + 48];
+    if row.answers_anyway {
+        let first = row.parts.last().unwrap().sent.last_chunk::<40>().unwrap();
+        expect_ping_reply(row, socket, hello.version, &first[..8], target);
+    }
+    expect_ping_reply(row, socket, hello.version, &reply.interface_cookie.to_le_bytes(), target);
+}
+
+/// Reads the REPLY to a ping whose handle starts with `handle`; the node has the NID `target`.
+fn expect_ping_reply(row: &Row, socket: &mut TcpStream, version: Version, handle: &[u8], target: Nid) {
+    let mut response = vec![0; head_len(version)];
     socket
         .read_exact(&mut response)
         .unwrap_or_else(|error| panic!("{}: no answer to a ping: {error}", row.name));
-    let info = PingInfo::decode(&response[head_len(hello.version)..], 16).unwrap().info;
-    assert_eq!(info.entries[0].nid, ours);
+    let header = response.last_chunk::<56>().unwrap();
+    assert_eq!(&header[16..24], handle, "{}: another answer", row.name);
+    let mut info = vec![0; u32::from_le_bytes(header[12..16].try_into().unwrap()) as usize];
+    socket.read_exact(&mut info).unwrap();
+    let info = PingInfo::decode(&info, 16).unwrap().info;
+    assert!(info.entries.iter().any(|entry| entry.nid == target), "{}: {info:?}", row.name);
 }
 
-/// The HELLO behind the request.
-fn hello_in(asked: &[u8]) -> Option<Hello> {
-    match Hello::decode(asked.get(16..)?) {
-        Ok(Decoded::Done { hello, .. }) => Some(hello),
-        _ => None,
+/// The request of a row, as far as it can be read.
+struct Request {
+    target: Option<Nid>,
+    hello: Option<Hello>,
+    is_little_endian: bool,
+    /// What stands behind the HELLO and is no message.
+    rest: Vec<u8>,
+}
+
+impl Request {
+    fn of(row: &Row) -> Self {
+        let mut sent: Vec<u8> = row.parts.iter().flat_map(|part| part.sent.clone()).collect();
+        let mut request = Self {
+            target: None,
+            hello: None,
+            is_little_endian: sent.starts_with(&[0x00, 0x71]),
+            rest: vec![],
+        };
+        if let Decision::Accept { target, len } = acceptor::decide(&sent, |_| true) {
+            request.target = Some(target);
+            sent.drain(..len);
+            request.is_little_endian &= sent.starts_with(&[0x63, 0x69]);
+        }
+        if let Ok(Decoded::Done { hello, len, .. }) = Hello::decode(&sent) {
+            sent.drain(..len);
+            // A message is in a part of its own.
+            request.rest = if row.parts.len() > 2 { Vec::new() } else { sent };
+            request.hello = Some(hello);
+        }
+        request
     }
 }
 

@@ -7,7 +7,7 @@ use lnet_wire::byte_order::ByteOrder;
 use socklnd::proto::hello::Version;
 
 /// Captures with connections of every version, and with nonsense.
-const CAPTURES: [&str; 7] = [
+const CAPTURES: [&str; 10] = [
     "k2158-host-hello-variants.pcap",
     "k2158-k-checksum-on.pcap",
     "k2158-k-untyped-conns.pcap",
@@ -15,6 +15,9 @@ const CAPTURES: [&str; 7] = [
     "k2158-d-lst-ping.pcap",
     "k2158-c-lst-write-full-4k.pcap",
     "k2170-i-large-nid-ping.pcap",
+    "k2170-v46-both-families-v6first.pcap",
+    "k2170-v4only-peer.pcap",
+    "k2170-v6-hello-variants.pcap",
 ];
 
 /// Maximum length of a stream, and of a message with its payload, in bytes. Fuzzers work best on short inputs.

@@ -7,19 +7,10 @@ use std::env;
 use std::process::Command;
 use std::thread;
 
-/// Every address that a capture uses as a socket address.
-const ADDRESSES: [&str; 10] = [
-    "10.99.0.1/32",
-    "10.99.0.11/32",
-    "10.99.0.12/32",
-    "10.99.0.13/32",
-    "10.99.1.11/32",
-    "10.99.1.12/32",
-    "10.99.1.13/32",
-    "fd99::11/128",
-    "fd99::12/128",
-    "fd99::13/128",
-];
+/// The machines of the captures that are guests: 10.99.0.11 and fd99::11 are the addresses of the first link of the first of them.
+const GUESTS: [u8; 3] = [1, 2, 3];
+/// The links of each machine.
+const LINKS: [u8; 2] = [0, 1];
 
 /// All addresses of the captures' networks, including those that no interface has.
 const LOCAL_NETS: [&str; 2] = ["10.99.0.0/16", "fd99::/16"];
@@ -60,14 +51,28 @@ pub fn enter_new_network_namespace() -> bool {
 
 fn bring_up_addresses() {
     ip(&["link", "set", "lo", "up"]);
-    for address in ADDRESSES {
-        // Without this option an IPv6 address is not usable at once.
-        let at_once: &[&str] = if address.contains("::") { &["nodad"] } else { &[] };
-        ip(&[&["address", "add", address, "dev", "lo"], at_once].concat());
+    // The host of the guests is not one: its addresses are on the loopback.
+    LINKS.iter().for_each(|link| add_addresses("lo", *link, 1));
+    for guest in GUESTS {
+        // An interface has the addresses of both families that a captured one had. What is sent to them is delivered by the loopback.
+        let [first, second] = LINKS.map(|link| format!("g{guest}eth{link}"));
+        ip(&["link", "add", &first, "type", "veth", "peer", "name", &second]);
+        for (link, name) in LINKS.iter().zip([&first, &second]) {
+            ip(&["link", "set", name, "up"]);
+            add_addresses(name, *link, 10 + guest);
+        }
     }
     for net in LOCAL_NETS {
         ip(&["route", "add", "local", net, "dev", "lo"]);
     }
+}
+
+/// Adds the addresses that end with `host` in the nets of a link.
+fn add_addresses(device: &str, link: u8, host: u8) {
+    let v6_net = if link == 0 { "fd99:".to_owned() } else { format!("fd99:{link}:") };
+    ip(&["address", "add", &format!("10.99.{link}.{host}/32"), "dev", device]);
+    // Without the last word an IPv6 address is not usable at once.
+    ip(&["address", "add", &format!("{v6_net}:{host}/128"), "dev", device, "nodad"]);
 }
 
 /// Runs `ip` in the calling thread's namespace. Only a command about IPv6 may fail: some machines have none.

@@ -9,6 +9,7 @@ use lnet_wire::ping_info::ping_buffer_len;
 use lnet_wire::{Body, Header, Nid, RESERVED_PORTAL, WireHandle};
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 /// A capture, cut to the connections of one node.
 #[derive(Debug)]
@@ -75,9 +76,21 @@ const ROOM_OF_DISCOVERY: u32 = ping_buffer_len(16) as u32;
 
 /// The capture `file` in the view of the node with the addresses `ours`.
 pub fn script(file: &str, ours: &[IpAddr]) -> Script {
+    script_until(file, ours, Duration::MAX)
+}
+
+/// The same, of the first part of the capture: what came later than `end` after the first packet is left out, and so are connections that
+/// nobody accepted.
+pub fn script_until(file: &str, ours: &[IpAddr], end: Duration) -> Script {
     let mut timed = Vec::new();
     let mut dialogues = Vec::new();
-    for connection in streams::connections(&pcap::segments(file)) {
+    let mut segments = pcap::segments(file);
+    let start = segments.first().map_or(0, |first| first.time);
+    segments.retain(|segment| u128::from(segment.time - start) < end.as_micros());
+    for connection in streams::connections(&segments) {
+        if connection.is_refused() {
+            continue;
+        }
         let we_open = ours.contains(&connection.opener.ip());
         if we_open == ours.contains(&connection.acceptor.ip()) || (we_open && is_no_node(connection.opener)) {
             continue;

@@ -163,6 +163,13 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Whether nobody listened: the acceptor's side never opened.
+    pub fn is_refused(&self) -> bool {
+        self.from_acceptor.first.is_none()
+    }
+}
+
 impl Stream {
     /// The offset behind the last byte seen.
     pub fn end(&self) -> usize {
