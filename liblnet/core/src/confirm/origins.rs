@@ -13,6 +13,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The number of copies of one message that wait at a time: more than there are gateways that a sender tries while one message
+/// arrives. Beyond it the oldest is dropped.
+const MAX_WAITING_COPIES: usize = 8;
+
 /// The interval at which old entries are searched for.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -45,7 +49,10 @@ enum OriginProgress {
     /// The payload is being received on this NI from this peer NI.
     Arriving {
         by: (Option<Arc<Ni>>, Nid),
-        copy: Option<WaitingCopy>,
+        /// The length of the payload in bytes.
+        length: u32,
+        /// The copies that wait, the last to arrive last.
+        copies: Vec<WaitingCopy>,
         /// The time until which the message is kept if the payload ends early, if that has happened before.
         until: Option<Time>,
     },
@@ -67,8 +74,8 @@ pub(crate) enum Arrived {
     First(Pooled<IncomingMessage>),
     /// A copy of a message that has arrived completely.
     Duplicate(Pooled<IncomingMessage>),
-    /// A copy of a message that is still arriving by the path `first`: the copy waits. An earlier copy that waited is returned.
-    Waits { first: (Option<Arc<Ni>>, Nid), earlier: Option<WaitingCopy> },
+    /// A copy of a message that is still arriving by the path `first`: the copy waits. The oldest of too many is returned.
+    Waits { first: (Option<Arc<Ni>>, Nid), too_many: Option<WaitingCopy> },
     /// A copy of the message `partial`, which has arrived in part.
     Resumes { partial: Pooled<IncomingMessage>, copy: Pooled<IncomingMessage> },
 }
@@ -85,10 +92,15 @@ impl Origins {
         if table.nodes.contains(origin) {
             return Arrived::Duplicate(message);
         }
-        let by = || (message.ni.clone(), message.from);
+        let arriving = |message: &IncomingMessage, until| OriginProgress::Arriving {
+            by: (message.ni.clone(), message.from),
+            length: message.header.payload_length,
+            copies: Vec::new(),
+            until,
+        };
         match table.arriving.remove(&origin) {
             None => {
-                table.arriving.insert(origin, OriginProgress::Arriving { by: by(), copy: None, until: None });
+                table.arriving.insert(origin, arriving(&message, None));
                 Arrived::First(message)
             }
             Some(OriginProgress::Partial { message: partial, until }) => {
@@ -97,32 +109,38 @@ impl Origins {
                     return Arrived::Duplicate(message);
                 }
                 table.partial.release(&origin);
-                table
-                    .arriving
-                    .insert(origin, OriginProgress::Arriving { by: by(), copy: None, until: Some(until) });
+                table.arriving.insert(origin, arriving(&message, Some(until)));
                 Arrived::Resumes { partial, copy: message }
             }
-            Some(OriginProgress::Arriving { by, copy: earlier, until }) => {
+            Some(first @ OriginProgress::Arriving { length, .. })
+                if length != message.header.payload_length =>
+            {
+                table.arriving.insert(origin, first);
+                Arrived::Duplicate(message)
+            }
+            Some(OriginProgress::Arriving { by, length, mut copies, until }) => {
                 let first = by.clone();
-                // Only the latest copy is kept: the sender does not wait for an earlier one any more.
-                let copy = Some(WaitingCopy { message, deferred: make_deferred() });
-                table.arriving.insert(origin, OriginProgress::Arriving { by, copy, until });
-                Arrived::Waits { first, earlier }
+                // None is dropped while the message is incomplete: it is not known which of them the sender waits for, and a copy
+                // that is dropped counts as delivered.
+                let too_many = (copies.len() >= MAX_WAITING_COPIES).then(|| copies.remove(0));
+                copies.push(WaitingCopy { message, deferred: make_deferred() });
+                table.arriving.insert(origin, OriginProgress::Arriving { by, length, copies, until });
+                Arrived::Waits { first, too_many }
             }
         }
     }
 
-    /// Records that the message has arrived, or will not be received: later copies are dropped. Returns a copy that waits.
-    pub(crate) fn arrived(&self, origin: MessageOrigin, by: BroughtBy, now: Time) -> Option<WaitingCopy> {
+    /// Records that the message has arrived, or will not be received: later copies are dropped. Returns the copies that wait.
+    pub(crate) fn arrived(&self, origin: MessageOrigin, by: BroughtBy, now: Time) -> Vec<WaitingCopy> {
         let table = &mut *lock(&self.0);
         table.nodes.insert(origin, by, now);
         match table.arriving.remove(&origin) {
-            Some(OriginProgress::Arriving { copy, .. }) => copy,
+            Some(OriginProgress::Arriving { copies, .. }) => copies,
             other => {
                 if let Some(partial) = other {
                     table.arriving.insert(origin, partial);
                 }
-                None
+                Vec::new()
             }
         }
     }
@@ -137,13 +155,13 @@ impl Origins {
     ) -> BrokenOff {
         let table = &mut *lock(&self.0);
         let until = match table.arriving.remove(&origin) {
-            Some(OriginProgress::Arriving { copy: Some(copy), until: first, .. }) => {
-                let by = (copy.message.ni.clone(), copy.message.from);
-                let until = Some(first.unwrap_or(until));
-                table.arriving.insert(origin, OriginProgress::Arriving { by, copy: None, until });
-                return BrokenOff::Resumes(Recovered { partial: message, copy });
+            Some(OriginProgress::Arriving { copies, until: first, .. }) => {
+                let until = first.unwrap_or(until);
+                if let Some(copy) = table.continue_with_copy(origin, copies, Some(until)) {
+                    return BrokenOff::Resumes(Recovered { partial: message, copy });
+                }
+                until
             }
-            Some(OriginProgress::Arriving { until: Some(first), .. }) => first,
             _ => until,
         };
         let too_many = table.partial.keep(message.from, origin);
@@ -154,12 +172,10 @@ impl Origins {
     /// Records that the message was lost before its memory was found. Returns a copy that waits, which is the first message now.
     pub(crate) fn lost(&self, origin: MessageOrigin) -> Option<WaitingCopy> {
         let table = &mut *lock(&self.0);
-        let Some(OriginProgress::Arriving { copy: Some(copy), .. }) = table.arriving.remove(&origin) else {
+        let Some(OriginProgress::Arriving { copies, .. }) = table.arriving.remove(&origin) else {
             return None;
         };
-        let by = (copy.message.ni.clone(), copy.message.from);
-        table.arriving.insert(origin, OriginProgress::Arriving { by, copy: None, until: None });
-        Some(copy)
+        table.continue_with_copy(origin, copies, None)
     }
 
     /// Removes old entries. Returns the messages that have arrived in part and of which no copy has come in time, or for which
@@ -198,6 +214,20 @@ impl Origins {
 }
 
 impl Table {
+    /// Takes the last of the copies that wait as the one that arrives now; the others go on waiting.
+    fn continue_with_copy(
+        &mut self,
+        origin: MessageOrigin,
+        mut copies: Vec<WaitingCopy>,
+        until: Option<Time>,
+    ) -> Option<WaitingCopy> {
+        let copy = copies.pop()?;
+        let by = (copy.message.ni.clone(), copy.message.from);
+        let length = copy.message.header.payload_length;
+        self.arriving.insert(origin, OriginProgress::Arriving { by, length, copies, until });
+        Some(copy)
+    }
+
     fn take_partial(
         &mut self,
         which: impl Fn(&IncomingMessage, Time) -> bool,

@@ -166,9 +166,13 @@ impl DataPath {
 impl DataPath {
     /// Returns the message, unless it is a copy of one that has arrived or is arriving; otherwise returns the action for the
     /// driver.
+    ///
+    /// A copy that may be newer than the one that is arriving shows that the sender has given up the gateway of that one, whose
+    /// connections end, since nothing else might end them. A copy that says that nothing was sent before it is the oldest: it
+    /// comes late, perhaps from a gateway that is dead.
     pub(crate) fn unless_duplicate(
         &self,
-        origin: MessageOrigin,
+        CarriedOrigin { origin, may_have_arrived }: CarriedOrigin,
         message: Pooled<IncomingMessage>,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> Result<Pooled<IncomingMessage>, RxAction> {
@@ -182,12 +186,12 @@ impl DataPath {
                 self.forget(copy);
                 Err(RxAction::Discard)
             }
-            Arrived::Waits { first: (ni, from), earlier } => {
-                if let Some(earlier) = earlier {
-                    self.drop_copy(earlier);
+            Arrived::Waits { first: (ni, from), too_many } => {
+                if let Some(oldest) = too_many {
+                    self.drop_copy(oldest);
                 }
-                // The sender has given up the gateway that the first copy is coming from.
-                if from != copy_from
+                if may_have_arrived
+                    && from != copy_from
                     && let Some(lnd) = ni.as_ref().and_then(|ni| ni.lnd())
                 {
                     lnd.abort_tx(Some(from), Cause::NetworkTimeout);
@@ -201,10 +205,10 @@ impl DataPath {
         }
     }
 
-    /// Records that a message with an origin has arrived or is dropped; a waiting copy is dropped.
+    /// Records that a message with an origin has arrived or is dropped; copies that wait are dropped.
     pub(crate) fn note_arrival(&self, origin: MessageOrigin, message: &IncomingMessage) {
         let by = self.brought_by(message);
-        if let Some(copy) = self.origins.arrived(origin, by, self.env.now()) {
+        for copy in self.origins.arrived(origin, by, self.env.now()) {
             self.drop_copy(copy);
         }
     }

@@ -8,7 +8,7 @@ use crate::model::lnd::{CutThrough, DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
     ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
 };
-use crate::model::{CarriedOrigin, Confirmation, Ni, Onward, PeerNi, Provenance};
+use crate::model::{Confirmation, Ni, Onward, PeerNi, Provenance};
 use crate::objects::{Delayed, DropReason, Incoming, MatchRequest, MatchResult};
 use crate::stats::{MessageOutcome, Partial};
 use crate::topology::WayTo;
@@ -113,8 +113,8 @@ impl Upcalls for DataPath {
             return RxAction::Discard;
         }
         let message = match provenance.carried {
-            Some(CarriedOrigin { origin, .. }) if !origin.is_refused() => {
-                match self.unless_duplicate(origin, message, make_deferred) {
+            Some(carried) if !carried.origin.is_refused() => {
+                match self.unless_duplicate(carried, message, make_deferred) {
                     Ok(message) => message,
                     Err(action) => return action,
                 }
