@@ -8,7 +8,7 @@ use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::topology::Route;
 use lnet_core::{
     ArrivingMessage, CarriedOrigin, Cause, Confirmation, Delivery, Errno, EventKind, MdOptions,
-    MessageOrigin, OutgoingMessage, Provenance, SendFailure,
+    MessageOrigin, OutgoingMessage, Provenance, SendFailure, Settings,
 };
 use lnet_wire::{Body, Header, Nid, WireHandle};
 use std::num::NonZeroU64;
@@ -163,21 +163,47 @@ fn what_gateways_return_is_sent_over_others_until_its_deadline() {
     assert!(second != first && !carried.may_have_arrived);
     rig.driver.finish();
     confirm(&rig, 9, 2, Confirmation::Unknown);
-    for id in 3..1000 {
+    let mut resends = 0;
+    for _ in 0..1000 {
         rig.clock.advance(Duration::from_secs(1));
         rig.core.monitor().run();
         let events = rig.take_events();
         if !events.is_empty() {
             assert_eq!(events, [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
-            assert_eq!(rig.messages(), 0);
+            assert!(resends > 10, "{resends}");
             return;
         }
-        let again: Vec<_> = sent(&rig).iter().map(|(_, id, carried)| (*id, *carried)).collect();
-        assert_eq!(again, [(id, copy_of(1))]);
+        // Pings of the gateways carry no origin, and are not answered.
+        let again: Vec<_> = sent(&rig).into_iter().filter(|(.., carried)| carried.is_some()).collect();
         rig.driver.finish();
-        confirm(&rig, 9, id, Confirmation::NotDelivered);
+        for (gateway, id, carried) in again {
+            assert_eq!(carried, copy_of(1));
+            rig.driver.ni(0).confirmed(gateway, number(id), Confirmation::NotDelivered);
+            resends += 1;
+        }
     }
     panic!("it is tried for ever");
+}
+
+/// Fails if the only gateway that is left counts as one that never responds, when it has just returned the message.
+#[test]
+fn what_the_last_gateway_returns_is_sent_to_it_again() {
+    let rig = sender(&[8, 9]);
+    let unchecked = |settings: &mut Settings| {
+        settings.alive_router_check_interval = 0;
+        Ok::<(), Errno>(())
+    };
+    rig.core.admin().change_settings(unchecked).unwrap();
+    rig.put(rig.bind(1), far(5));
+    rig.driver.ni(0).finish(Err(BROKEN));
+    let [(second, 2, _)] = sent(&rig)[..] else { panic!("{:?}", sent(&rig)) };
+    assert_eq!(second, tcp(9));
+    rig.driver.finish();
+    confirm(&rig, 9, 2, Confirmation::Unknown);
+    assert_eq!(rig.take_events(), []);
+    rig.clock.advance(Duration::from_secs(1));
+    rig.core.monitor().run();
+    assert_eq!(sent(&rig).len(), 1);
 }
 
 #[test]
@@ -420,12 +446,17 @@ fn a_gateway_before_another_keeps_its_buffer_until_that_has_confirmed() {
 
 // ---- the destination ----
 
-/// A PUT of a node behind gateways arrives by this gateway.
-fn comes_by(rig: &Rig, gateway: u32) -> RxAction {
+/// A PUT of a node behind gateways arrives by this gateway, after that node has given up another one or before.
+fn comes_again_by(rig: &Rig, gateway: u32, may_have_arrived: bool) -> RxAction {
     let header = Header { src_nid: far(7), ..header_from(far(7), put_body(None), 4) };
     let origin = MessageOrigin { node: number(7), id: number(70) };
-    let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
+    let carried = Some(CarriedOrigin { origin, may_have_arrived });
     rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried, ..Provenance::default() })
+}
+
+/// The same by the gateway that the node has tried first.
+fn comes_by(rig: &Rig, gateway: u32) -> RxAction {
+    comes_again_by(rig, gateway, false)
 }
 
 /// A node with routes over all gateways by which messages arrive.
@@ -463,17 +494,74 @@ fn a_copy_of_what_matched_nothing_is_dropped() {
 }
 
 #[test]
-fn a_copy_waits_for_what_is_still_arriving_from_a_gateway_that_is_given_up() {
+fn copies_wait_for_what_is_still_arriving_from_a_gateway_that_is_given_up() {
     let rig = destination();
     let first = delivered(comes_by(&rig, 8));
-    assert!(matches!(comes_by(&rig, 9), RxAction::Defer));
+    assert!(matches!(comes_again_by(&rig, 9, true), RxAction::Defer));
     assert_eq!(rig.driver.ni(0).aborted(), [tcp(8)]);
-    // A later copy takes the place of the deferred one.
-    assert!(matches!(comes_by(&rig, 10), RxAction::Defer));
-    assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
+    assert!(matches!(comes_again_by(&rig, 10, true), RxAction::Defer));
+    assert_eq!(rig.driver.resumed().len(), 0);
     rig.core.data_path().received(first, Ok(()));
+    assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard, RxAction::Discard]));
+    assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
+}
+
+/// Fails if the late copy from a gateway that has died ends the connection by which the copy from the next gateway is arriving.
+#[test]
+fn the_oldest_copy_of_a_message_waits_and_ends_no_connection() {
+    let rig = destination();
+    let newer = delivered(comes_again_by(&rig, 9, true));
+    assert!(matches!(comes_by(&rig, 8), RxAction::Defer));
+    assert_eq!(rig.driver.ni(0).aborted(), []);
+    rig.core.data_path().received(newer, Ok(()));
     assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
     assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
+}
+
+/// Fails if a copy that waits counts as delivered because another copy comes, and then neither is complete.
+#[test]
+fn a_message_is_received_from_any_of_the_copies_that_wait() {
+    let rig = destination();
+    let mut arriving = delivered(comes_by(&rig, 8));
+    assert!(matches!(comes_again_by(&rig, 9, true), RxAction::Defer));
+    assert!(matches!(comes_again_by(&rig, 10, true), RxAction::Defer));
+    for gateway in [10, 9] {
+        rig.core.data_path().received(arriving, Err(Errno::Io));
+        let [action] = rig.driver.resumed().try_into().unwrap();
+        arriving = delivered(action);
+        assert_eq!(arriving.sender(), tcp(gateway));
+    }
+    assert_eq!(rig.take_events(), []);
+    rig.core.data_path().received(arriving, Ok(()));
+    assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
+}
+
+/// Fails if a copy with a longer payload is received into the memory of the first message.
+#[test]
+fn a_copy_of_another_length_is_dropped() {
+    let rig = destination();
+    let header = Header { src_nid: far(7), ..header_from(far(7), put_body(None), 400) };
+    let origin = MessageOrigin { node: number(7), id: number(70) };
+    let carried = Some(CarriedOrigin { origin, may_have_arrived: true });
+    let provenance = Provenance { hop: None, carried, ..Provenance::default() };
+    let first = delivered(comes_by(&rig, 8));
+    assert!(matches!(rig.arrives_as(tcp(9), &header, &provenance), RxAction::Discard));
+    rig.core.data_path().received(first, Err(Errno::Io));
+    assert!(matches!(rig.arrives_as(tcp(9), &header, &provenance), RxAction::Discard));
+    assert_eq!((rig.driver.resumed().len(), rig.take_events()), (0, vec![]));
+}
+
+#[test]
+fn a_limited_number_of_copies_of_a_message_waits() {
+    let rig = destination();
+    let first = delivered(comes_by(&rig, 8));
+    for copy in 0..20 {
+        assert!(matches!(comes_again_by(&rig, 9, true), RxAction::Defer), "{copy}");
+    }
+    let dropped = rig.driver.resumed();
+    assert!(dropped.len() == 12 && dropped.iter().all(|action| matches!(action, RxAction::Discard)));
+    rig.core.data_path().received(first, Ok(()));
+    assert_eq!((rig.driver.resumed().len(), rig.take_events(), rig.messages()), (8, vec![ARRIVED], 0));
 }
 
 #[test]

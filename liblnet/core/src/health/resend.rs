@@ -232,7 +232,7 @@ fn forget_responsive_paths(topology: &Topology, message: &mut OutgoingMessage) {
 
 /// Whether a message that has spent its retries is resent until its deadline: a message of an application, to a peer
 /// that has responded before and does not refuse it, lacks only a path at the moment. A gateway that refuses connections
-/// may be starting, which does not concern the node behind it.
+/// may be starting, which does not concern the node behind it. A gateway that returns the message has responded by that.
 fn retries_until_deadline(
     topology: &Topology,
     message: &OutgoingMessage,
@@ -241,7 +241,7 @@ fn retries_until_deadline(
 ) -> bool {
     !message.is_reserved()
         && (failure.errno != Errno::ConnectionRefused || message.is_routed())
-        && topology.was_heard(&peer_ni.peer_now())
+        && (failure.delivery == Delivery::Returned || topology.was_heard(&peer_ni.peer_now()))
 }
 
 fn log_resend(env: &Environment, message: &OutgoingMessage, path: Option<&ChosenPath>, failure: SendFailure) {
