@@ -11,6 +11,7 @@ use lnet_core::Errno;
 use lnet_wire::expression::{Expression, Range};
 use lnet_wire::ip_range::IpRange;
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::ptr::{self, NonNull};
 
@@ -135,9 +136,9 @@ pub unsafe extern "C" fn _cfs_expr_list_free_list(list: RingArg) {
 pub unsafe extern "C" fn _cfs_ip_addr_parse(str: *mut c_char, len: c_int, list: RingArg) -> c_int {
     helper(Errno::Invalid.to_c(), || {
         // SAFETY: NULL, or `len` bytes of the program's, unchanged during the call.
-        let parsed = unsafe { text(str, len) }.and_then(|text| text.parse::<IpRange>().ok());
-        let (Some(range), Some(list)) = (parsed, list) else { return Errno::Invalid.to_c() };
-        for octet in range.octets() {
+        let parsed = unsafe { text(str, len) }.and_then(|text| text.parse::<IpRange>().ok()?.octets());
+        let (Some(octets), Some(list)) = (parsed, list) else { return Errno::Invalid.to_c() };
+        for octet in &octets {
             let Some(expression) = ExprList::made(octet) else {
                 // SAFETY: the expressions of the program's list, which is empty when the call fails.
                 unsafe { _cfs_expr_list_free_list(Some(list)) };
@@ -156,7 +157,7 @@ pub extern "C" fn _cfs_ip_addr_match(addr: __u32, list: RingArg) -> c_int {
         let Some(list) = list else { return 0 };
         let octets: Vec<Expression> = list.items().map(|item| from_c(ExprList::of_link(item))).collect();
         <[Expression; 4]>::try_from(octets)
-            .is_ok_and(|octets| IpRange::from_octets(octets).matches(addr))
+            .is_ok_and(|octets| IpRange::from_octets(octets).matches(Ipv4Addr::from_bits(addr).into()))
             .into()
     })
 }

@@ -22,18 +22,17 @@ pub(crate) fn marshal(criteria: &Criteria) -> Option<Vec<u8>> {
             bytes.extend_from_slice(&[0; DESCRIPTOR - 4]);
             continue;
         };
-        let addresses: &[Expression] = match selector.addresses() {
-            None => &[],
-            Some(AddressRange::Long(_)) => return None,
-            Some(AddressRange::Ip(range)) => range.octets(),
-            Some(AddressRange::Number(expression)) => std::slice::from_ref(expression),
+        let addresses = match selector.addresses() {
+            None => Vec::new(),
+            Some(AddressRange::Ip(range)) => range.octets()?.to_vec(),
+            Some(AddressRange::Number(expression)) => vec![expression.clone()],
         };
         let nets = selector.numbers().map_or(&[][..], Expression::ranges);
         for number in [addresses.len() as u32, selector.kind().0.into(), nets.len() as u32] {
             bytes.extend_from_slice(&number.to_ne_bytes());
         }
         push_ranges(&mut bytes, nets);
-        for expression in addresses {
+        for expression in &addresses {
             bytes.extend_from_slice(&(expression.ranges().len() as u32).to_ne_bytes());
             push_ranges(&mut bytes, expression.ranges());
         }

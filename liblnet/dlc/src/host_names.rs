@@ -26,11 +26,11 @@ impl Names {
 
     /// Reads a NID whose address may be a host name, on nets whose addresses are IP addresses; without a net it is on `tcp`.
     /// Of several addresses of the host the first IPv4 address is taken, or the first of all if there is none. Waits for the
-    /// resolver.
+    /// resolver. IPv6 addresses that no interface has for other nodes are refused ([`Nid::check_address`]).
     pub fn nid(&self, text: &str) -> Result<Nid, TextError> {
         let text = text.trim_start();
-        let error = match text.parse() {
-            Ok(nid) => return Ok(nid),
+        let error = match text.parse::<Nid>() {
+            Ok(nid) => return checked(nid),
             Err(error) => error,
         };
         let Some((host, net, kind)) = host_of(text) else { return Err(error) };
@@ -59,19 +59,24 @@ impl Names {
             let within = |error: TextError| TextError { at: error.at + text.len() - nid.len(), ..error };
             return self.nid(nid).map(|nid| ProcessId { nid, pid }).map_err(within);
         }
-        match text.parse() {
-            Ok(process) => Ok(process),
+        match text.parse::<ProcessId>() {
+            Ok(process) => checked(process.nid).map(|_| process),
             Err(_) => self.nid(text).map(|nid| ProcessId { nid, pid: Pid::LUSTRE }),
         }
     }
 
-    /// Reads `*`, `*@NET` or a NID.
+    /// Reads `*`, `*@NET`, a mask such as `10.0.0.0/8@tcp`, or a NID.
     pub fn pattern(&self, text: &str) -> Result<NidPattern, TextError> {
-        match text.starts_with('*') {
+        match text.starts_with('*') || text.contains('/') {
             true => text.parse(),
             false => self.nid(text).map(NidPattern::from),
         }
     }
+}
+
+/// The NID, unless no interface can have it.
+pub(crate) fn checked(nid: Nid) -> Result<Nid, TextError> {
+    nid.check_address().map(|()| nid).map_err(|problem| TextError { problem, at: 0 })
 }
 
 /// The host name, the net and the kind of its addresses, if the address of this NID can be a host name: it begins with a letter.
@@ -155,7 +160,25 @@ mod tests {
         assert_eq!(process("U7-localhost@tcp"), Ok("U7-127.0.0.1@tcp".to_owned()));
         assert_eq!(process("7-10.0.0.1"), Ok("7-10.0.0.1@tcp".to_owned()));
         assert_eq!(names.pattern("localhost@tcp").map(|it| it.to_string()), Ok("127.0.0.1@tcp".to_owned()));
+        for mask in ["fd99::/64@tcp", "10.0.0.0/8@tcp1"] {
+            assert_eq!(names.pattern(mask).map(|it| it.to_string()), Ok(mask.to_owned()));
+        }
         assert_eq!(names.pattern("*@tcp").map(|it| it.to_string()), Ok("*@tcp".to_owned()));
+    }
+
+    #[test]
+    fn ipv6_addresses_that_name_no_node_are_refused_with_a_word() {
+        for (text, problem) in [
+            ("fe80::1@tcp", Problem::LinkLocal),
+            ("fe80::1%eth0@tcp", Problem::NotIpv6),
+            ("::@tcp", Problem::NoInterfacesAddress),
+            ("::ffff:10.99.0.12@tcp", Problem::MappedIpv4),
+        ] {
+            let error = Err(TextError { problem, at: 0 });
+            assert_eq!(Names::new().nid(text), error, "{text}");
+            assert_eq!(Names::new().process(text).map(|it| it.nid), error, "{text}");
+            assert_eq!(crate::ops::peer::parse_nids(text, 1).map(|all| all[0]), error, "{text}");
+        }
     }
 
     /// Fails if a text that cannot be a host name is passed to the resolver, or if the resolver's error is reported in place

@@ -8,7 +8,7 @@
 use crate::legacy_syntax::{Piece, entries};
 use crate::request::AddRoute;
 use lnet_wire::text::Problem;
-use lnet_wire::{Expression, NetId, Nid};
+use lnet_wire::{Expression, IpRange, NetId, Nid, NidList};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -156,7 +156,26 @@ fn nets(piece: Piece<'_>) -> Result<Vec<NetId>, RoutesError> {
 }
 
 fn gateways(piece: Piece<'_>) -> Result<Vec<Nid>, RoutesError> {
+    let address = piece.text.split('@').next().unwrap_or_default();
+    if address.contains(':') && address.contains('[') {
+        return ipv6_gateways(piece);
+    }
     expanded(piece, |text| RoutesErrorCause::NotANid(text.to_owned()))
+}
+
+/// Reads a pattern of IPv6 addresses, in which numbers are hexadecimal, on nets that may have brackets of their own.
+fn ipv6_gateways(piece: Piece<'_>) -> Result<Vec<Nid>, RoutesError> {
+    let (addresses, net) = piece.text.split_once('@').unwrap_or((piece.text, "tcp"));
+    let nets = nets(Piece { at: piece.at + piece.text.len() - net.len(), text: net })?;
+    let range: IpRange =
+        addresses.parse().map_err(|_| error(piece, RoutesErrorCause::NotANid(piece.text.to_owned())))?;
+    let mut all = Vec::new();
+    for net in nets {
+        let text = format!("{range}@{net}");
+        let list: NidList = text.parse().map_err(|_| error(piece, RoutesErrorCause::NotANid(text)))?;
+        all.extend(list.nids(MAX_ROUTES).map_err(|_| error(piece, RoutesErrorCause::TooMany))?);
+    }
+    Ok(all)
 }
 
 fn hops(piece: Piece<'_>) -> Result<u32, RoutesError> {
@@ -258,6 +277,23 @@ mod tests {
             ),
             ("tcp1 10.0.0.9:4", vec![route("tcp1", None, "10.0.0.9@tcp", 4)]),
             ("tcp1 fd00::[1]@tcp:4", vec![route("tcp1", None, "fd00::1@tcp", 4)]),
+            (
+                "tcp[1-2] fd99::[9-b]@tcp:4; tcp3 fd99::1@tcp7:5 fd99::2@tcp7",
+                ["tcp1", "tcp2"]
+                    .iter()
+                    .flat_map(|net| {
+                        ["9", "a", "b"].map(|last| route(net, None, &format!("fd99::{last}@tcp"), 4))
+                    })
+                    .chain([route("tcp3", None, "fd99::1@tcp7", 5), route("tcp3", None, "fd99::2@tcp7", 0)])
+                    .collect(),
+            ),
+            (
+                "tcp1 fd99::[a,c]@tcp[7-8]",
+                ["a@tcp7", "c@tcp7", "a@tcp8", "c@tcp8"]
+                    .iter()
+                    .map(|end| route("tcp1", None, &format!("fd99::{end}"), 0))
+                    .collect(),
+            ),
             ("tcp1 3@gni 0x4@gni", vec![route("tcp1", None, "3@gni", 0), route("tcp1", None, "4@gni", 0)]),
             (
                 "tcp1: { gateway: 10.0.0.[1,2]@tcp, hop: 3, priority: 4 }\no2ib:{priority:0,gateway:fd00::1@tcp}",
@@ -291,6 +327,9 @@ mod tests {
             ("tcp1 10.0.0.1@tcp:2147483648", 18, RoutesErrorCause::Priority("2147483648".into())),
             ("tcp1 10.0.0.[1@tcp", 12, RoutesErrorCause::Brackets(Problem::Bracket)),
             ("tcp1 10.0.0.[1,x]@tcp", 15, RoutesErrorCause::Brackets(Problem::NotANumber)),
+            ("tcp1 fd99::[1-zz]@tcp", 5, not_a_nid("fd99::[1-zz]@tcp")),
+            ("tcp1 fd99::[1-2]@o2ib", 5, not_a_nid("fd99::[1-2]@o2ib")),
+            ("tcp1 fd99::[0-ffff]@tcp", 5, RoutesErrorCause::TooMany),
             ("tcp1 10.0.0.[3-1]@tcp", 12, RoutesErrorCause::Brackets(Problem::Empty)),
             ("tcp1 10.0.[0-255].[0-255]@tcp", 18, RoutesErrorCause::TooMany),
             ("tcp1 10.0.0.[0-4294967295]@tcp", 12, RoutesErrorCause::TooMany),

@@ -40,17 +40,15 @@ impl Expression {
     /// Reads a number, `*` (all of `bounds`), or a bracketed list. Blanks around each part are
     /// ignored; every number must lie within `bounds`.
     pub fn parse(text: &str, bounds: RangeInclusive<u32>) -> Result<Self, TextError> {
-        let blanks = leading_blanks(text);
-        let bare = text.trim_ascii();
-        let ranges = match bare.strip_prefix('[') {
-            _ if bare == "*" => vec![Range::from(bounds)],
-            None => vec![Range::one(parse_number(bare, &bounds).map_err(|e| e.within(blanks))?)],
-            Some(rest) => {
-                let list = rest.strip_suffix(']').ok_or_else(|| TextError::new(Problem::Bracket, blanks))?;
-                parse_list(list, &bounds).map_err(|e| e.within(blanks + 1))?
-            }
-        };
-        Ok(Self { ranges })
+        Numbers { bounds, read: any_base }.expression(text)
+    }
+
+    /// Reads a group of an IPv6 pattern: as [`Expression::parse`], with all numbers in hexadecimal digits, four at most, and no blanks.
+    pub(crate) fn parse_group(text: &str) -> Result<Self, TextError> {
+        match text.find(|letter: char| letter.is_ascii_whitespace()) {
+            Some(at) => Err(TextError::new(Problem::NotANumber, at)),
+            None => Numbers { bounds: 0..=u16::MAX.into(), read: hexadecimal }.expression(text),
+        }
     }
 
     /// An expression that consists of `ranges`.
@@ -66,6 +64,43 @@ impl Expression {
     /// Whether `value` is in one of the ranges.
     pub fn matches(&self, value: u32) -> bool {
         self.ranges.iter().any(|range| range.contains(value))
+    }
+
+    /// Whether all ranges have numbers, and there is one.
+    pub fn has_no_empty_range(&self) -> bool {
+        !self.ranges.is_empty() && self.ranges.iter().all(|range| range.lo <= range.hi)
+    }
+
+    /// The number, if there is only one.
+    pub(crate) fn only(&self) -> Option<u32> {
+        match self.ranges[..] {
+            [Range { lo, hi, .. }] if lo == hi => Some(lo),
+            _ => None,
+        }
+    }
+
+    /// The numbers up to `last` as ascending runs, which neither overlap nor touch.
+    pub(crate) fn runs(&self, last: u16) -> Vec<(u32, u32)> {
+        let last = u32::from(last);
+        if let [Range { lo, hi, .. }] = self.ranges[..]
+            && (lo == hi || self.ranges[0].stride == NonZeroU32::MIN)
+        {
+            return if lo <= hi.min(last) { vec![(lo, hi.min(last))] } else { Vec::new() };
+        }
+        let mut is_there = vec![false; last as usize + 1];
+        for range in &self.ranges {
+            for value in range.values().take_while(|value| *value <= last) {
+                is_there[value as usize] = true;
+            }
+        }
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for value in (0..=last).filter(|value| is_there[*value as usize]) {
+            match runs.last_mut() {
+                Some((_, end)) if *end + 1 == value => *end = value,
+                _ => runs.push((value, value)),
+            }
+        }
+        runs
     }
 
     /// Returns the number of values in [`Expression::values`].
@@ -130,6 +165,28 @@ impl fmt::Display for Expression {
     }
 }
 
+/// Writes the group of an IPv6 pattern: `*` for all its numbers, and otherwise as [`fmt::Display`] does, with hexadecimal digits.
+impl fmt::LowerHex for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(only) = self.only() {
+            return write!(f, "{only:x}");
+        }
+        if self.ranges == [Range::from(0..=u16::MAX.into())] {
+            return f.write_str("*");
+        }
+        for (i, range) in self.ranges.iter().enumerate() {
+            let Range { lo, hi, stride } = range;
+            f.write_str(if i == 0 { "[" } else { "," })?;
+            match stride.get() {
+                _ if lo == hi => write!(f, "{lo:x}"),
+                1 => write!(f, "{lo:x}-{hi:x}"),
+                stride => write!(f, "{lo:x}-{hi:x}/{stride:x}"),
+            }?;
+        }
+        f.write_str("]")
+    }
+}
+
 /// Writes `7`, `2-5`, `8-20/4`.
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,38 +201,76 @@ impl fmt::Display for Range {
 /// Reads one number: decimal, `0x` hexadecimal or `0` octal, with blanks around it ignored
 /// (`cfs_str2num_check`).
 pub fn parse_number(text: &str, bounds: &RangeInclusive<u32>) -> Result<u32, TextError> {
-    any_base(text.trim_ascii(), *bounds.start(), *bounds.end())
-        .map_err(|problem| TextError::new(problem, leading_blanks(text)))
+    Numbers { bounds: bounds.clone(), read: any_base }.number(text)
 }
 
-fn parse_list(text: &str, bounds: &RangeInclusive<u32>) -> Result<Vec<Range>, TextError> {
-    let mut at = 0;
-    let mut ranges = Vec::new();
-    for part in text.split(',') {
-        ranges.push(parse_range(part, bounds).map_err(|e| e.within(at))?);
-        at += part.len() + 1;
+/// The form of the numbers in an expression: their bounds, and how one is read that must be within two others.
+struct Numbers {
+    bounds: RangeInclusive<u32>,
+    read: fn(&str, u32, u32) -> Result<u32, Problem>,
+}
+
+impl Numbers {
+    fn expression(&self, text: &str) -> Result<Expression, TextError> {
+        let blanks = leading_blanks(text);
+        let bare = text.trim_ascii();
+        let ranges = match bare.strip_prefix('[') {
+            _ if bare == "*" => vec![Range::from(self.bounds.clone())],
+            None => vec![Range::one(self.number(bare).map_err(|e| e.within(blanks))?)],
+            Some(rest) => {
+                let list = rest.strip_suffix(']').ok_or_else(|| TextError::new(Problem::Bracket, blanks))?;
+                self.list(list).map_err(|e| e.within(blanks + 1))?
+            }
+        };
+        Ok(Expression { ranges })
     }
-    Ok(ranges)
+
+    fn list(&self, text: &str) -> Result<Vec<Range>, TextError> {
+        let mut at = 0;
+        let mut ranges = Vec::new();
+        for part in text.split(',') {
+            ranges.push(self.range(part).map_err(|e| e.within(at))?);
+            at += part.len() + 1;
+        }
+        Ok(ranges)
+    }
+
+    fn range(&self, text: &str) -> Result<Range, TextError> {
+        let Some((lo, rest)) = text.split_once('-') else {
+            return self.number(text).map(Range::one);
+        };
+        let hi_at = lo.len() + 1;
+        let (hi, stride) = match rest.split_once('/') {
+            Some((hi, stride)) => (hi, self.stride(stride).map_err(|e| e.within(hi_at + hi.len() + 1))?),
+            None => (rest, NonZeroU32::MIN),
+        };
+        Ok(Range { lo: self.number(lo)?, hi: self.number(hi).map_err(|e| e.within(hi_at))?, stride })
+    }
+
+    fn number(&self, text: &str) -> Result<u32, TextError> {
+        self.number_within(text, &self.bounds)
+    }
+
+    fn stride(&self, text: &str) -> Result<NonZeroU32, TextError> {
+        NonZeroU32::new(self.number_within(text, &(0..=u32::MAX))?)
+            .ok_or(TextError::new(Problem::ZeroStride, 0))
+    }
+
+    fn number_within(&self, text: &str, bounds: &RangeInclusive<u32>) -> Result<u32, TextError> {
+        (self.read)(text.trim_ascii(), *bounds.start(), *bounds.end())
+            .map_err(|problem| TextError::new(problem, leading_blanks(text)))
+    }
 }
 
-fn parse_range(text: &str, bounds: &RangeInclusive<u32>) -> Result<Range, TextError> {
-    let Some((lo, rest)) = text.split_once('-') else {
-        return parse_number(text, bounds).map(Range::one);
-    };
-    let hi_at = lo.len() + 1;
-    let (hi, stride) = match rest.split_once('/') {
-        Some((hi, stride)) => (hi, parse_stride(stride).map_err(|e| e.within(hi_at + hi.len() + 1))?),
-        None => (rest, NonZeroU32::MIN),
-    };
-    Ok(Range {
-        lo: parse_number(lo, bounds)?,
-        hi: parse_number(hi, bounds).map_err(|e| e.within(hi_at))?,
-        stride,
-    })
-}
-
-fn parse_stride(text: &str) -> Result<NonZeroU32, TextError> {
-    NonZeroU32::new(parse_number(text, &(0..=u32::MAX))?).ok_or(TextError::new(Problem::ZeroStride, 0))
+/// Reads up to four hexadecimal digits.
+fn hexadecimal(digits: &str, min: u32, max: u32) -> Result<u32, Problem> {
+    if digits.is_empty() || digits.len() > 4 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(Problem::NotHexadecimal);
+    }
+    u32::from_str_radix(digits, 16)
+        .ok()
+        .filter(|number| (min..=max).contains(number))
+        .ok_or(Problem::OutOfBounds(min, max))
 }
 
 #[cfg(test)]

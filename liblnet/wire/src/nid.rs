@@ -4,8 +4,10 @@
 //! (or a match type) where any NID is valid.
 
 use crate::byte_order::array;
+use crate::text::Problem;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroUsize;
 
 /// The kind of network, which is the kind of driver (`LND`) that serves it.
@@ -84,6 +86,30 @@ pub enum Address {
     Long([u8; 16]),
 }
 
+impl Address {
+    /// The IP address that it is, on nets over IP.
+    pub fn ip(self) -> IpAddr {
+        match self {
+            Self::Short(v4) => IpAddr::V4(v4.into()),
+            Self::Long(v6) => IpAddr::V6(v6.into()),
+        }
+    }
+
+    /// The NID with this address on a net.
+    pub const fn on(self, net: NetId) -> Nid {
+        Nid { net, address: self }
+    }
+}
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(v4) => Self::Short(v4.into()),
+            IpAddr::V6(v6) => Self::Long(v6.octets()),
+        }
+    }
+}
+
 /// The identity of one network interface of one node: address and net, as in `10.0.0.1@tcp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nid {
@@ -130,6 +156,18 @@ impl Nid {
     /// The address on that net.
     pub const fn address(self) -> Address {
         self.address
+    }
+
+    /// Why the address can be none of an interface in this and another node alike; `Ok` for all IPv4 addresses, as in the kernel.
+    pub fn check_address(self) -> Result<(), Problem> {
+        let Address::Long(bytes) = self.address else { return Ok(()) };
+        let address = Ipv6Addr::from(bytes);
+        match () {
+            () if address.is_unspecified() || address.is_multicast() => Err(Problem::NoInterfacesAddress),
+            () if address.is_unicast_link_local() => Err(Problem::LinkLocal),
+            () if address.to_ipv4_mapped().is_some() => Err(Problem::MappedIpv4),
+            () => Ok(()),
+        }
     }
 
     /// Whether this is `0@lo`.
@@ -263,6 +301,22 @@ mod tests {
         assert_eq!(Nid::from_u64(u64::MAX), None);
         assert_eq!(Nid::from_u64(0x00ff_0000_0000_0000), None);
         assert_eq!(Nid::from_u64(0x0102_0000_0a00_0001), None);
+    }
+
+    #[test]
+    fn ipv6_addresses_that_no_interface_has_for_other_nodes_are_named() {
+        for (text, expected) in [
+            ("fd99::1@tcp", Ok(())),
+            ("::1@tcp", Ok(())),
+            ("10.0.0.1@tcp", Ok(())),
+            ("0@lo", Ok(())),
+            ("::@tcp", Err(Problem::NoInterfacesAddress)),
+            ("ff02::1@tcp", Err(Problem::NoInterfacesAddress)),
+            ("fe80::1@tcp", Err(Problem::LinkLocal)),
+            ("::ffff:10.99.0.12@tcp", Err(Problem::MappedIpv4)),
+        ] {
+            assert_eq!(text.parse::<Nid>().unwrap().check_address(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Check whether a NID list is one contiguous run of addresses, and its ends
 //! (`cfs_nidrange_is_contiguous`, `cfs_nidrange_find_min_max`).
 
-use crate::expression::{Expression, Range};
-use crate::ip_range::IpRange;
-use crate::nid::{NetId, Nid};
+use crate::expression::Expression;
+use crate::ip_range::AddressPart;
+use crate::nid::{Address, Nid};
 use crate::nid_range::{AddressRange, Addresses, NidList, NidRange};
 
 /// Maximum number of steps for joining the intervals of a list; a list that takes more is rejected.
@@ -21,44 +21,33 @@ impl NidList {
 }
 
 impl NidRange {
-    /// Returns the first and the last NID, if every address between is in the set as well.
+    /// Returns the first and the last NID, if every address between is in the set as well; `None` for addresses of both families.
     pub fn interval(&self) -> Option<(Nid, Nid)> {
         let entries = match &self.addresses {
             Addresses::All => return Some((Nid::new(self.net, 0), Nid::new(self.net, u32::MAX))),
             Addresses::These(entries) => entries,
         };
-        let long: Vec<u128> = entries.iter().filter_map(long_address).collect();
-        if long.is_empty() {
-            let sets: Vec<ShortSet> = entries.iter().filter_map(ShortSet::new).collect();
-            let (first, last) = short_interval(&sets)?;
-            Some((Nid::new(self.net, first), Nid::new(self.net, last)))
-        } else if long.len() == entries.len() {
-            long_interval(self.net, long)
-        } else {
-            None
+        let is_long = |entry: &AddressRange| matches!(entry, AddressRange::Ip(range) if range.is_v6());
+        let long = entries.first().is_some_and(is_long);
+        if entries.iter().any(|entry| is_long(entry) != long) {
+            return None;
         }
+        let mut steps = MAX_STEPS;
+        let sets: Option<Vec<AddressSet>> =
+            entries.iter().map(|entry| AddressSet::new(entry, &mut steps)).collect();
+        let (first, last) = interval(&sets?)?;
+        let nid = |bits: u128| match long {
+            true => Address::Long(bits.to_be_bytes()).on(self.net),
+            false => Nid::new(self.net, bits as u32),
+        };
+        Some((nid(first), nid(last)))
     }
-}
-
-fn long_address(entry: &AddressRange) -> Option<u128> {
-    match entry {
-        AddressRange::Long(address) => Some(u128::from_be_bytes(*address)),
-        _ => None,
-    }
-}
-
-fn long_interval(net: NetId, mut addresses: Vec<u128>) -> Option<(Nid, Nid)> {
-    addresses.sort_unstable();
-    addresses.dedup();
-    let nid = |address: u128| Nid::new_long(net, address.to_be_bytes());
-    let unbroken = addresses.windows(2).all(|w| w[1] - w[0] == 1);
-    Some((nid(*addresses.first()?), nid(*addresses.last()?))).filter(|_| unbroken)
 }
 
 /// Follows the runs from the least address on; returns the ends if that leads to the greatest address.
-fn short_interval(sets: &[ShortSet]) -> Option<(u32, u32)> {
-    let first = sets.iter().filter_map(ShortSet::first).min()?;
-    let last = sets.iter().filter_map(ShortSet::last).max()?;
+fn interval(sets: &[AddressSet]) -> Option<(u128, u128)> {
+    let first = sets.iter().filter_map(AddressSet::first).min()?;
+    let last = sets.iter().filter_map(AddressSet::last).max()?;
     let mut next = first;
     for _ in 0..MAX_STEPS {
         let reached = sets.iter().filter_map(|set| set.run_from(next)).max()?;
@@ -70,70 +59,90 @@ fn short_interval(sets: &[ShortSet]) -> Option<(u32, u32)> {
     None
 }
 
-/// A set of four-byte addresses, in the form that makes runs quick to find.
-enum ShortSet<'a> {
-    Numbers(&'a [Range]),
-    Ip(Box<[[bool; 256]; 4]>),
+/// The addresses whose parts are all among the numbers of these.
+struct AddressSet {
+    parts: Vec<AddressPart>,
 }
 
-impl<'a> ShortSet<'a> {
-    fn new(entry: &'a AddressRange) -> Option<Self> {
-        match entry {
-            AddressRange::Number(expression) => Some(Self::Numbers(expression.ranges())),
-            AddressRange::Ip(range) => Some(Self::Ip(Box::new(octets(range)))),
-            AddressRange::Long(_) => None,
-        }
+impl AddressSet {
+    /// The addresses of an entry; takes as many steps as it has runs of numbers, and is `None` if there are not so many left.
+    fn new(entry: &AddressRange, steps: &mut usize) -> Option<Self> {
+        let parts = match entry {
+            AddressRange::Ip(range) => range.parts(),
+            AddressRange::Number(expression) => vec![numbers(expression, *steps)?],
+        };
+        let runs = parts.iter().map(|part| part.runs.len()).sum();
+        *steps = steps.checked_sub(runs)?;
+        Some(Self { parts })
     }
 
-    fn first(&self) -> Option<u32> {
-        match self {
-            Self::Numbers(ranges) => ranges.iter().filter(|r| r.lo <= r.hi).map(|r| r.lo).min(),
-            Self::Ip(octets) => pick(octets, |octet| octet.iter().position(|set| *set)),
-        }
+    fn first(&self) -> Option<u128> {
+        self.pick(|runs| runs.first().map(|(lo, _)| *lo))
     }
 
-    fn last(&self) -> Option<u32> {
-        match self {
-            Self::Numbers(ranges) => {
-                ranges.iter().filter_map(|r| r.hi.checked_sub(r.lo).map(|span| r.hi - span % r.stride)).max()
-            }
-            Self::Ip(octets) => pick(octets, |octet| octet.iter().rposition(|set| *set)),
-        }
+    fn last(&self) -> Option<u128> {
+        self.pick(|runs| runs.last().map(|(_, hi)| *hi))
+    }
+
+    fn pick(&self, which: impl Fn(&[(u128, u128)]) -> Option<u128>) -> Option<u128> {
+        self.parts.iter().try_fold(0, |address, part| Some(joined(address, part, which(&part.runs)?)))
     }
 
     /// Returns the end of a run of addresses in the set that starts at `start`; `None` if `start` is not in it.
-    fn run_from(&self, start: u32) -> Option<u32> {
-        match self {
-            Self::Numbers(ranges) => ranges
-                .iter()
-                .filter(|r| r.contains(start))
-                .map(|r| if r.stride.get() == 1 { r.hi } else { start })
-                .max(),
-            Self::Ip(octets) => {
-                let mut end = start.to_be_bytes();
-                if !octets.iter().zip(end).all(|(octet, value)| octet[usize::from(value)]) {
-                    return None;
-                }
-                for (octet, value) in octets.iter().zip(&mut end).rev() {
-                    let run = octet[usize::from(*value)..].iter().take_while(|set| **set).count();
-                    *value += (run - 1) as u8;
-                    if octet.contains(&false) {
-                        break;
-                    }
-                }
-                Some(u32::from_be_bytes(end))
+    fn run_from(&self, start: u128) -> Option<u128> {
+        let mut numbers = Vec::with_capacity(self.parts.len());
+        let mut rest = start;
+        for part in self.parts.iter().rev() {
+            numbers.push(rest & part.last());
+            rest = rest.checked_shr(part.bits.into()).unwrap_or(0);
+        }
+        numbers.reverse();
+        let run = |part: &AddressPart, number| {
+            let at = part.runs.partition_point(|(_, hi)| *hi < number);
+            part.runs.get(at).filter(|(lo, _)| *lo <= number).map(|(_, hi)| *hi)
+        };
+        let ends: Option<Vec<u128>> =
+            self.parts.iter().zip(&numbers).map(|(part, number)| run(part, *number)).collect();
+        for ((part, number), end) in self.parts.iter().zip(&mut numbers).zip(ends?).rev() {
+            *number = end;
+            // The next number of the part before continues the run only if this part has all numbers.
+            if part.runs != [(0, part.last())] {
+                break;
             }
         }
+        Some(self.parts.iter().zip(numbers).fold(0, |address, (part, number)| joined(address, part, number)))
     }
 }
 
-fn octets(range: &IpRange) -> [[bool; 256]; 4] {
-    let set = |expression: &Expression| std::array::from_fn(|value| expression.matches(value as u32));
-    range.octets().each_ref().map(set)
+/// The address whose last part is `number`, and whose parts before it are `address`.
+fn joined(address: u128, part: &AddressPart, number: u128) -> u128 {
+    // A mask is one part of all bits, with nothing before it.
+    address.checked_shl(part.bits.into()).unwrap_or(0) | number
 }
 
-fn pick(octets: &[[bool; 256]; 4], which: impl Fn(&[bool; 256]) -> Option<usize>) -> Option<u32> {
-    octets.iter().try_fold(0, |address, octet| Some(address << 8 | which(octet)? as u32))
+/// Numbers of 32 bits as ascending runs; `None` if there are more than `max`.
+fn numbers(expression: &Expression, max: usize) -> Option<AddressPart> {
+    let strided = expression.ranges().iter().filter(|range| range.stride.get() > 1);
+    if strided.map(|range| range.count()).sum::<u64>() > max as u64 {
+        return None;
+    }
+    let mut found: Vec<(u128, u128)> = Vec::new();
+    for range in expression.ranges() {
+        match range.stride.get() {
+            1 if range.lo <= range.hi => found.push((range.lo.into(), range.hi.into())),
+            1 => {}
+            _ => found.extend(range.values().map(|value| (value.into(), value.into()))),
+        }
+    }
+    found.sort_unstable();
+    let mut runs: Vec<(u128, u128)> = Vec::new();
+    for (lo, hi) in found {
+        match runs.last_mut() {
+            Some((_, end)) if lo <= *end + 1 => *end = hi.max(*end),
+            _ => runs.push((lo, hi)),
+        }
+    }
+    Some(AddressPart { bits: 32, runs })
 }
 
 #[cfg(test)]

@@ -28,6 +28,17 @@ fn an_interval_has_one_net_and_no_gaps() {
         ("fd99::1@tcp fd99::2@tcp", Some(("fd99::1@tcp", "fd99::2@tcp"))),
         ("fd99::1@tcp fd99::3@tcp", None),
         ("fd99::1@tcp 10.0.0.1@tcp", None),
+        ("10.0.0.1@tcp fd99::1@tcp", None),
+        ("fd99::[9-c]@tcp", Some(("fd99::9@tcp", "fd99::c@tcp"))),
+        ("fd99::[9-c/2]@tcp fd99::a@tcp", Some(("fd99::9@tcp", "fd99::b@tcp"))),
+        ("2001:db8::/64@tcp", Some(("2001:db8::@tcp", "2001:db8::ffff:ffff:ffff:ffff@tcp"))),
+        ("2001:db8::[0-1]:*@tcp", Some(("2001:db8::@tcp", "2001:db8::1:ffff@tcp"))),
+        ("2001:db8::[0-1]:[1-ffff]@tcp", None),
+        ("fd99::[0-ffe/2]@tcp fd99::[1-fff/2]@tcp", Some(("fd99::@tcp", "fd99::fff@tcp"))),
+        ("fd99::[0-fffe/2]@tcp fd99::[1-ffff/2]@tcp", None),
+        ("10.0.0.0/9@tcp 10.128.0.0/9@tcp", Some(("10.0.0.0@tcp", "10.255.255.255@tcp"))),
+        ("10.0.0.0/8@tcp 10.0.0.7@tcp 12.0.0.0/8@tcp", None),
+        ("::/0@tcp", Some(("::@tcp", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff@tcp"))),
     ] {
         let expected = expected.map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
         assert_eq!(text.parse::<NidList>().unwrap().interval(), expected, "{text}");
@@ -38,18 +49,28 @@ proptest! {
     #[test]
     fn an_interval_agrees_with_the_sorted_list_of_nids(
         entries in prop::collection::vec(
-            ("10\\.0\\.([01]|\\[0-1\\])\\.(\\[[01]-[0-4]\\]|[0-3]|\\[2(48|50)-255\\]|\\[0-[4-8]/2\\]|\\*)@tcp",),
+            ("10\\.0\\.([01]|\\[0-1\\])\\.(\\[[01]-[0-4]\\]|[0-3]|\\[2(48|50)-255\\]|\\[0-[4-8]/2\\]|\\*)@tcp|10\\.0\\.[01]\\.[0-8]/(2[3-9]|3[0-2])@tcp",),
+            1..4,
+        ),
+        long in proptest::bool::ANY,
+        v6 in prop::collection::vec(
+            ("fd99::([01]|\\[0-1\\]):(\\[[01]-[0-4a]\\]|[0-3]|\\[fff8-ffff\\]|\\[0-[4-8]/2\\])@tcp|fd99::[01]:([0-8]|fff[0-8])/1(1[4-9]|2[0-8])@tcp",),
             1..4,
         ),
     ) {
+        let entries = if long { v6 } else { entries };
         let text = entries.into_iter().map(|e| e.0).collect::<Vec<_>>().join(" ");
         let list: NidList = text.parse().unwrap();
-        let mut addresses: Vec<u64> = list.nids(4096).unwrap().iter().map(|nid| nid.to_u64().unwrap()).collect();
-        addresses.sort_unstable();
-        addresses.dedup();
-        let naive = match (addresses.first(), addresses.last()) {
-            (Some(first), Some(last)) if last - first + 1 == addresses.len() as u64 => {
-                Some((Nid::from_u64(*first).unwrap(), Nid::from_u64(*last).unwrap()))
+        let mut nids = list.nids(1 << 20).unwrap();
+        nids.sort_unstable();
+        nids.dedup();
+        let number = |nid: &Nid| match nid.address() {
+            Address::Short(address) => address.into(),
+            Address::Long(address) => u128::from_be_bytes(address),
+        };
+        let naive = match (nids.first(), nids.last()) {
+            (Some(first), Some(last)) if number(last) - number(first) + 1 == nids.len() as u128 => {
+                Some((*first, *last))
             }
             _ => None,
         };

@@ -1,13 +1,12 @@
-//! NID lists: `10.0.0.[1-5]@tcp *@o2ib1` (c-abi 1.9 and 2.8).
+//! NID lists: `10.0.0.[1-5]@tcp *@o2ib1 2001:db8::/64@tcp` (c-abi 1.9 and 2.8).
 
 use crate::expression::{Expression, TooMany};
-use crate::ip_range::IpRange;
+use crate::ip_range::{AddressPart, IpRange};
 use crate::lnd_table::AddressKind;
 use crate::nid::{Address, NetId, Nid};
-use crate::nid_text::{net_with_number, parse_ipv6};
+use crate::nid_text::net_with_number;
 use crate::text::{Problem, TextError, any_base, leading_blanks};
 use std::fmt;
-use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 /// A set of NIDs, net by net, in the order in which the nets were first named.
@@ -37,12 +36,10 @@ pub enum Addresses {
 /// Addresses in the form of one entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressRange {
-    /// IPv4 addresses.
+    /// IP addresses of one family.
     Ip(IpRange),
     /// Plain numbers, on networks with numeric addresses, and on `lo`.
     Number(Expression),
-    /// A single IPv6 address, in network order.
-    Long([u8; 16]),
 }
 
 impl NidList {
@@ -109,36 +106,63 @@ impl NidRange {
 }
 
 impl AddressRange {
+    /// Reads the addresses of a net of this kind.
+    pub(crate) fn parse(text: &str, kind: Option<AddressKind>) -> Result<Self, TextError> {
+        match kind {
+            Some(AddressKind::Ipv4) if text.contains(':') => Err(TextError::new(Problem::NotIpv4, 0)),
+            Some(AddressKind::Ip | AddressKind::Ipv4) => text.parse().map(Self::Ip),
+            _ => Expression::parse(text, 0..=u32::MAX).map(Self::Number),
+        }
+    }
+
     /// Whether `address` is one of these.
     pub fn matches(&self, address: Address) -> bool {
         match (self, address) {
-            (Self::Ip(range), Address::Short(address)) => range.matches(address),
+            (Self::Ip(range), address) => range.matches(address.ip()),
             (Self::Number(expression), Address::Short(address)) => expression.matches(address),
-            (Self::Long(one), Address::Long(address)) => *one == address,
+            (Self::Number(_), Address::Long(_)) => false,
+        }
+    }
+
+    /// Whether these are all addresses of their family, or all numbers.
+    pub fn is_whole_family(&self) -> bool {
+        match self {
+            Self::Ip(range) => range.is_whole_family(),
+            Self::Number(numbers) => numbers.ranges().iter().any(|range| range.count() == 1 << 32),
+        }
+    }
+
+    /// Whether `other` is known to be among these: it is the same, or these are all of its family.
+    pub fn covers(&self, other: &Self) -> bool {
+        let is_same_family = match (self, other) {
+            (Self::Ip(one), Self::Ip(other)) => one.is_v6() == other.is_v6(),
+            (Self::Number(_), Self::Number(_)) => true,
             _ => false,
+        };
+        self == other || is_same_family && self.is_whole_family()
+    }
+
+    /// Whether every expression in it has numbers, and no range of them is empty.
+    pub fn has_no_empty_range(&self) -> bool {
+        match self {
+            Self::Ip(range) => range.has_no_empty_range(),
+            Self::Number(expression) => expression.has_no_empty_range(),
         }
     }
 
     fn count(&self) -> u64 {
         match self {
-            Self::Ip(range) => range.octets().iter().map(|e| octet_values(e).len() as u64).product(),
+            Self::Ip(range) => range.parts().iter().map(AddressPart::count).fold(1, u64::saturating_mul),
             Self::Number(expression) => expression.count(),
-            Self::Long(_) => 1,
         }
     }
 
     fn push_nids(&self, net: NetId, nids: &mut Vec<Nid>) {
         match self {
             Self::Ip(range) => {
-                let [a, b, c, d] = range.octets().each_ref().map(octet_values);
-                for address in a.iter().flat_map(|a| {
-                    let (b, c, d) = (&b, &c, &d);
-                    b.iter().flat_map(move |b| {
-                        c.iter()
-                            .flat_map(move |c| d.iter().map(move |d| u32::from_be_bytes([*a, *b, *c, *d])))
-                    })
-                }) {
-                    nids.push(Nid::new(net, address));
+                let parts = range.parts();
+                if parts.iter().all(|part| part.count() > 0) {
+                    push_addresses(&parts, 0, &mut |bits| nids.push(range.address(bits).on(net)));
                 }
             }
             Self::Number(expression) => {
@@ -146,18 +170,21 @@ impl AddressRange {
                 values.sort_unstable();
                 nids.extend(values.into_iter().map(|address| Nid::new(net, address)));
             }
-            Self::Long(address) => nids.push(Nid::new_long(net, *address)),
         }
     }
 }
 
-/// Returns the octets that match, ascending, each once.
-fn octet_values(expression: &Expression) -> Vec<u8> {
-    (0..=u8::MAX).filter(|octet| expression.matches((*octet).into())).collect()
+/// Calls `push` with all addresses that begin with the bits `head` and go on with `parts`, ascending.
+fn push_addresses(parts: &[AddressPart], head: u128, push: &mut dyn FnMut(u128)) {
+    let Some((part, rest)) = parts.split_first() else { return push(head) };
+    for number in part.runs.iter().flat_map(|(lo, hi)| *lo..=*hi) {
+        // A mask is one part of all bits, with nothing before it.
+        push_addresses(rest, head.checked_shl(part.bits.into()).unwrap_or(0) | number, push);
+    }
 }
 
-/// Reads one or more `ADDRESSES@NET` with blanks between and none at the end. ADDRESSES is `*`, four dotted
-/// expressions, one IPv6 address, or, on numeric networks, one expression.
+/// Reads one or more `ADDRESSES@NET` with blanks between and none at the end. ADDRESSES is `*`, an [`IpRange`], or, on
+/// numeric networks, one expression.
 impl FromStr for NidList {
     type Err = TextError;
 
@@ -191,12 +218,8 @@ fn parse_entry(text: &str) -> Result<(NetId, Option<AddressRange>), TextError> {
     if addresses == "*" {
         return Ok((net, None));
     }
-    let addresses = match net.kind().lnd().map(|lnd| lnd.addresses) {
-        Some(AddressKind::Ip) if addresses.contains(':') => AddressRange::Long(parse_ipv6(addresses)?),
-        Some(AddressKind::Ip | AddressKind::Ipv4) => AddressRange::Ip(addresses.parse()?),
-        _ => AddressRange::Number(Expression::parse(addresses, 0..=u32::MAX)?),
-    };
-    Ok((net, Some(addresses)))
+    let kind = net.kind().lnd().map(|lnd| lnd.addresses);
+    Ok((net, Some(AddressRange::parse(addresses, kind)?)))
 }
 
 /// Writes the list grouped by net; `*` for an octet is written as `[0-255]`.
@@ -230,7 +253,6 @@ impl fmt::Display for AddressRange {
         match self {
             Self::Ip(range) => range.fmt(f),
             Self::Number(expression) => expression.fmt(f),
-            Self::Long(address) => Ipv6Addr::from(*address).fmt(f),
         }
     }
 }

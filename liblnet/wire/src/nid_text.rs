@@ -208,7 +208,7 @@ fn parse_address(text: &str, kind: AddressKind) -> Result<Address, TextError> {
 }
 
 /// Reads four decimal numbers with dots between. Unlike the standard library, LNet takes leading zeros as decimal.
-fn parse_ipv4(text: &str) -> Result<u32, TextError> {
+pub(crate) fn parse_ipv4(text: &str) -> Result<u32, TextError> {
     let (mut address, mut at, mut octets) = (0, 0, 0);
     for octet in text.split('.') {
         let value = decimal(octet, 255).map_err(|p| match p {

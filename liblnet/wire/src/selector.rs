@@ -1,7 +1,6 @@
 //! Selector of a selection rule: a net or NIDs on it (core-behaviour 8.1, 8.2).
 
 use crate::expression::Expression;
-use crate::ip_range::IpRange;
 use crate::lnd_table::{AddressKind, Lnd};
 use crate::nid::{NetId, NetType, Nid};
 use crate::nid_range::AddressRange;
@@ -9,7 +8,7 @@ use crate::text::{Problem, TextError};
 use std::fmt;
 use std::str::FromStr;
 
-/// Nets of one kind, or NIDs on such nets: `tcp1`, `tcp[1-3]`, `*@tcp1`, `192.0.2.[10-12]@tcp`.
+/// Nets of one kind, or NIDs on such nets: `tcp1`, `tcp[1-3]`, `*@tcp1`, `192.0.2.[10-12]@tcp`, `2001:db8::/64@tcp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     kind: NetType,
@@ -92,23 +91,11 @@ impl FromStr for Selector {
         let numbers = numbers.filter(|numbers| !is_zero(numbers));
         let addresses = match addresses {
             None | Some("*") => None,
-            Some(text) => Some(match lnd.addresses {
-                AddressKind::Ip if text.contains(':') => {
-                    AddressRange::Long(crate::nid_text::parse_ipv6(text)?)
-                }
-                AddressKind::Ip | AddressKind::Ipv4 => {
-                    let range: IpRange = text.parse()?;
-                    range
-                        .octets()
-                        .iter()
-                        .cloned()
-                        .try_for_each(|octet| without_empty_ranges(octet).map(drop))?;
-                    AddressRange::Ip(range)
-                }
-                _ => AddressRange::Number(
-                    Expression::parse(text, 0..=u32::MAX).and_then(without_empty_ranges)?,
-                ),
-            }),
+            Some(text) => Some(
+                Some(AddressRange::parse(text, Some(lnd.addresses))?)
+                    .filter(AddressRange::has_no_empty_range)
+                    .ok_or(TextError::new(Problem::EmptyRange, 0))?,
+            ),
         };
         Ok(Self { kind: lnd.net_type, numbers, addresses })
     }
@@ -134,7 +121,7 @@ fn is_zero(numbers: &Expression) -> bool {
 
 /// Checks that all ranges of an expression contain numbers.
 fn without_empty_ranges(expression: Expression) -> Result<Expression, TextError> {
-    match expression.ranges().iter().all(|range| range.lo <= range.hi) {
+    match expression.has_no_empty_range() {
         true => Ok(expression),
         false => Err(TextError::new(Problem::EmptyRange, 0)),
     }
@@ -143,6 +130,7 @@ fn without_empty_ranges(expression: Expression) -> Result<Expression, TextError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::IpRange;
     use crate::expression::Range;
     use std::num::NonZeroU32;
 
@@ -158,6 +146,10 @@ mod tests {
             ("10.99.0.11@tcp", "10.99.0.11@tcp"),
             ("10.99.*.[1-20/2]@tcp[1,3]", "10.99.[0-255].[1-20/2]@tcp[1,3]"),
             ("7@gni", "7@gni"),
+            ("FD99:0::0011@tcp1", "fd99::11@tcp1"),
+            ("fd99::[90-92]@tcp", "fd99::[90-92]@tcp"),
+            ("2001:db8::1/64@tcp[1-3]", "2001:db8::/64@tcp[1-3]"),
+            ("10.0.0.0/8@o2ib", "10.0.0.0/8@o2ib"),
         ];
         for (text, expected) in table {
             let selector: Selector = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -216,6 +208,15 @@ mod tests {
             ("10.0.0.[1-3]@tcp", "10.0.0.4@tcp", false),
             ("10.0.0.[1-3]@tcp", "10.0.0.2@tcp1", false),
             ("o2ib", "10.0.0.1@tcp", false),
+            ("tcp", "fd99::1@tcp", true),
+            ("fd99::[90-92]@tcp", "fd99::91@tcp", true),
+            ("fd99::[90-92]@tcp", "fd99::5a@tcp", false),
+            ("2001:db8::/64@tcp", "2001:db8::77@tcp", true),
+            ("2001:db8::/64@tcp", "2001:db8:0:1::77@tcp", false),
+            ("2001:db8::/64@tcp", "2001:db8::77@tcp1", false),
+            ("::/0@tcp", "10.0.0.1@tcp", false),
+            ("10.0.0.0/8@tcp", "10.255.0.1@tcp", true),
+            ("0.0.0.0/0@tcp", "fd99::1@tcp", false),
         ];
         for (selector, its, expected) in table {
             assert_eq!(
@@ -238,6 +239,10 @@ mod tests {
             ("1.2.3.4@tpc", 8),
             ("tcp[3-2]", 3),
             ("10.0.0.[1,3-2]@tcp", 0),
+            ("fd99::[92-90]@tcp", 0),
+            ("fd99::1@o2ib", 0),
+            ("fd99::/200@tcp", 7),
+            ("fd99::[1-zz]@tcp", 9),
         ];
         for (text, at) in table {
             assert_eq!(text.parse::<Selector>().map_err(|error| error.at), Err(at), "{text}");

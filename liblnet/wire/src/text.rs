@@ -28,6 +28,9 @@ pub enum Problem {
     /// A number is missing.
     #[error("not a number")]
     NotANumber,
+    /// A number of an IPv6 pattern is missing.
+    #[error("not one to four hexadecimal digits, as numbers between the colons of an IPv6 address are")]
+    NotHexadecimal,
     /// A number is out of bounds.
     #[error("number not within {0} to {1}")]
     OutOfBounds(u32, u32),
@@ -52,6 +55,15 @@ pub enum Problem {
     /// A range contains no number, such as `3-2`.
     #[error("a range that ends before it begins")]
     EmptyRange,
+    /// The address is the same on other links.
+    #[error("a link-local address, which is the same on other links and so is none of a NID")]
+    LinkLocal,
+    /// The address is an IPv4 address in the form of IPv6.
+    #[error("an IPv4 address in the form of IPv6; write the IPv4 address alone, such as 192.0.2.1")]
+    MappedIpv4,
+    /// The address is none of an interface: the unspecified one, or that of a group.
+    #[error("an address that no interface has")]
+    NoInterfacesAddress,
     /// No host has this name, or it has no address of the kind that the net has.
     #[error("no address, and no name of a host that is known")]
     UnknownHost,

@@ -56,7 +56,7 @@ pub enum Delay {
 /// The messages that a rule is for, and the part of them that it affects.
 #[derive(Debug, Args)]
 pub struct FaultFilter {
-    /// Sources of the messages: a NID, *@NET for all of a net, or *; mandatory
+    /// Sources of the messages: a NID, ADDRESS/BITS@NET for a mask, *@NET for all of a net, or *; mandatory
     #[arg(short, long, value_name = "NID")]
     pub source: Option<String>,
     /// Destinations of the messages, in the same form; mandatory

@@ -205,10 +205,10 @@ impl Writer<'_, '_> {
     fn nids(&mut self, name: usize, descriptors: usize, nids: &Selector) -> Result<(), Errno> {
         let net = Selector::from_parts(nids.kind(), nids.numbers().cloned(), None).ok_or(Errno::Invalid)?;
         self.data.put_text(name, NAME, &net.to_string());
-        let parts: &[Expression] = match nids.addresses() {
-            Some(AddressRange::Ip(range)) => range.octets(),
-            Some(AddressRange::Number(number)) => std::slice::from_ref(number),
-            Some(AddressRange::Long(_)) | None => return Err(Errno::Invalid),
+        let parts = match nids.addresses() {
+            Some(AddressRange::Ip(range)) => range.octets().ok_or(Errno::Invalid)?.to_vec(),
+            Some(AddressRange::Number(number)) => vec![number.clone()],
+            None => return Err(Errno::Invalid),
         };
         parts.iter().enumerate().try_for_each(|(i, part)| self.expression(descriptors + i * DESCRIPTOR, part))
     }

@@ -186,10 +186,11 @@ unsafe fn clear(side: *mut lnet_ud_nid_descr) {
 /// # Safety
 /// `side` has been cleared.
 unsafe fn fill(side: *mut lnet_ud_nid_descr, selector: &Selector) -> bool {
-    let addresses: &[Expression] = match selector.addresses() {
-        None | Some(AddressRange::Long(_)) => &[],
-        Some(AddressRange::Ip(range)) => range.octets(),
-        Some(AddressRange::Number(expression)) => std::slice::from_ref(expression),
+    // What comes from a descriptor is no IPv6 pattern: that has none.
+    let addresses = match selector.addresses() {
+        None => Vec::new(),
+        Some(AddressRange::Ip(range)) => range.octets().map(Vec::from).unwrap_or_default(),
+        Some(AddressRange::Number(expression)) => vec![expression.clone()],
     };
     // SAFETY: the caller vouches that it has been cleared, and may be written.
     let [of_numbers, of_addresses] = unsafe {

@@ -7,9 +7,11 @@ mod text;
 pub use text::{Ip2netsError, Ip2netsErrorCause, parse_string};
 
 use crate::InterfaceSpec;
-use lnet_os::interfaces::{Family, HostInterface, Unusable, addresses_of, first_usable, has_address};
+use lnet_os::interfaces::{
+    Family, HostInterface, Unusable, addresses_of, first_usable, has_address, is_link_local,
+};
 use lnet_wire::{Errno, IpRange, NetId};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use thiserror::Error;
 
 /// One rule.
@@ -28,20 +30,20 @@ pub struct Rule {
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum Mismatch {
     #[error("interface {interface} has address {address}, which is not in {ranges}")]
-    Contradiction { interface: String, address: Ipv4Addr, ranges: String },
+    Contradiction { interface: String, address: IpAddr, ranges: String },
     #[error("there is no interface {0}")]
     Missing(String),
     #[error("interface {0} is down")]
     Down(String),
-    #[error("interface {0} has no IPv4 address")]
-    NoAddress(String),
+    #[error("interface {0} has no {1} address")]
+    NoAddress(String, Family),
 }
 
 /// The interfaces that a rule selects on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// The interfaces of which an NI is created each. An interface that matches by another address than its first is
-    /// named by that address, since its name would mean the first.
+    /// The interfaces of which an NI is created each. An interface that matches by another address than its first IPv4 address is
+    /// named by that address, since its name would mean another one.
     pub interfaces: Vec<InterfaceSpec>,
     /// The interfaces that the rule names and this machine lacks, or has without a usable address.
     pub mismatches: Vec<Mismatch>,
@@ -56,9 +58,10 @@ pub struct Matched {
 /// | some | none | each of them that is up and has an IPv4 address |
 /// | some | some | each of them that is up and has an address in a range |
 ///
-/// Each interface is selected once, by its first matching address. A named interface that is not selected is a mismatch;
-/// where none is named, there are no mismatches. The loopback is selected if it is named, or if a range has 127
-/// as the first octet: `*` means the machine's addresses in the network.
+/// Each interface is selected once for each family of addresses, by its first matching address of that family; so a rule with ranges of both
+/// families may select an interface twice. A named interface that is not selected is a mismatch;
+/// where none is named, there are no mismatches. Link-local IPv6 addresses match nothing. The loopback is selected if it is named, or if
+/// a range has 127 as the first octet, or one number as the first group: `*` means the machine's addresses in the network.
 pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
     let mut matched = Matched::default();
     match (&rule.interfaces[..], &rule.ranges[..]) {
@@ -68,21 +71,23 @@ pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
         }
         ([], ranges) => {
             for it in host.iter().filter(|it| it.up) {
-                if let Some(address) = it.v4()
+                if let Some(address) = it.address.filter(|address| !is_link_local(*address))
                     && ranges.iter().any(|range| admits(range, address, it.loopback))
                 {
-                    let first =
-                        v4_addresses_of(host, &it.name).is_ok_and(|all| all.first() == Some(&address));
-                    matched.take(&it.name, InterfaceSpec::named(name_for(&it.name, address, first)), host);
+                    let spec = InterfaceSpec::named(name_for(&it.name, address, host));
+                    matched.take(&it.name, Family::of(address), spec, host);
                 }
             }
         }
         (named, ranges) => {
             for spec in named {
-                match address_for(&spec.name, ranges, host) {
-                    Ok((address, first)) => {
-                        let name = name_for(&spec.name, address, first);
-                        matched.take(&spec.name, InterfaceSpec { name, cpts: spec.cpts.clone() }, host);
+                match addresses_for(&spec.name, ranges, host) {
+                    Ok(addresses) => {
+                        for address in addresses {
+                            let name = name_for(&spec.name, address, host);
+                            let spec_of_it = InterfaceSpec { name, cpts: spec.cpts.clone() };
+                            matched.take(&spec.name, Family::of(address), spec_of_it, host);
+                        }
                     }
                     Err(mismatch) => matched.mismatches.push(mismatch),
                 }
@@ -101,10 +106,14 @@ impl Matched {
         self.mismatches.iter().find(is_contradiction).or(other)
     }
 
-    /// Selects an interface unless it has been selected by another address.
-    fn take(&mut self, interface: &str, spec: InterfaceSpec, host: &[HostInterface]) {
+    /// Selects an interface unless it has been selected by another address of the family.
+    fn take(&mut self, interface: &str, family: Family, spec: InterfaceSpec, host: &[HostInterface]) {
         let owner = owner_of(interface, host);
-        if !self.interfaces.iter().any(|taken| owner_of(&taken.name, host) == owner) {
+        let is_it = |taken: &InterfaceSpec| {
+            let its_family = taken.name.parse().map_or(Family::V4, Family::of);
+            its_family == family && owner_of(&taken.name, host) == owner
+        };
+        if !self.interfaces.iter().any(is_it) {
             self.interfaces.push(spec);
         }
     }
@@ -117,60 +126,81 @@ impl Mismatch {
             Self::Contradiction { .. } => Errno::Invalid,
             Self::Missing(_) => Errno::NoDevice,
             Self::Down(_) => Errno::NetworkDown,
-            Self::NoAddress(_) => Errno::AddressNotAvailable,
+            Self::NoAddress(..) => Errno::AddressNotAvailable,
         }
     }
 }
 
-/// The first address of a named interface that is in a range, and whether it is the interface's first.
-fn address_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Result<(Ipv4Addr, bool), Mismatch> {
-    let addresses = match name.parse::<Ipv4Addr>() {
-        Ok(address) => has_address(host, IpAddr::V4(address)).map(|()| vec![address]),
-        Err(_) => v4_addresses_of(host, name),
+/// The addresses of a named interface that are in a range, the first of each family.
+fn addresses_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Result<Vec<IpAddr>, Mismatch> {
+    let families = families_of(ranges);
+    let addresses = match name.parse::<IpAddr>() {
+        Ok(address) => has_address(host, address).map(|()| vec![address]),
+        Err(_) => all_of_families(host, name, families),
     }
     .map_err(|unusable| match unusable {
         Unusable::Missing => Mismatch::Missing(name.to_owned()),
         Unusable::Down => Mismatch::Down(name.to_owned()),
-        Unusable::NoAddress(_) | Unusable::LinkLocal => Mismatch::NoAddress(name.to_owned()),
+        Unusable::NoAddress(_) | Unusable::LinkLocal => {
+            Mismatch::NoAddress(name.to_owned(), families.first().copied().unwrap_or(Family::V4))
+        }
     })?;
-    let fits =
-        |address: &Ipv4Addr| ranges.is_empty() || ranges.iter().any(|it| it.matches((*address).into()));
-    match (addresses.iter().position(fits), addresses.first()) {
-        (Some(at), _) => Ok((addresses[at], at == 0)),
-        (None, Some(&address)) => Err(Mismatch::Contradiction {
+    let fits = |address: &&IpAddr| ranges.is_empty() || ranges.iter().any(|it| it.matches(**address));
+    let first_of = |family| addresses.iter().filter(fits).find(|address| Family::of(**address) == family);
+    let fitting: Vec<IpAddr> = [Family::V4, Family::V6].into_iter().filter_map(first_of).copied().collect();
+    match (fitting.is_empty(), addresses.first()) {
+        (false, _) => Ok(fitting),
+        (true, Some(&address)) => Err(Mismatch::Contradiction {
             interface: name.to_owned(),
             address,
             ranges: ranges.iter().map(IpRange::to_string).collect::<Vec<_>>().join(" "),
         }),
-        (None, None) => Err(Mismatch::NoAddress(name.to_owned())),
+        (true, None) => Err(Mismatch::NoAddress(name.to_owned(), Family::V4)),
     }
 }
 
-/// The IPv4 addresses, at least one, of an interface.
-fn v4_addresses_of(host: &[HostInterface], name: &str) -> Result<Vec<Ipv4Addr>, Unusable> {
-    let all = addresses_of(host, name, Family::V4)?.into_iter();
-    Ok(all.filter_map(|address| if let IpAddr::V4(v4) = address { Some(v4) } else { None }).collect())
+/// The families of the ranges; IPv4 where there are none.
+fn families_of(ranges: &[IpRange]) -> &'static [Family] {
+    match (ranges.iter().any(|range| !range.is_v6()), ranges.iter().any(IpRange::is_v6)) {
+        (true, true) => &[Family::V4, Family::V6],
+        (false, true) => &[Family::V6],
+        (_, false) => &[Family::V4],
+    }
 }
 
-/// The name of the interface if that means `address`, else the address.
-fn name_for(interface: &str, address: Ipv4Addr, first: bool) -> String {
-    if first { interface.to_owned() } else { address.to_string() }
+/// The addresses of these families, at least one, of an interface.
+fn all_of_families(host: &[HostInterface], name: &str, families: &[Family]) -> Result<Vec<IpAddr>, Unusable> {
+    let mut error = Unusable::Missing;
+    let mut all = Vec::new();
+    for family in families {
+        match addresses_of(host, name, *family) {
+            Ok(addresses) => all.extend(addresses),
+            Err(unusable) => error = unusable,
+        }
+    }
+    if all.is_empty() { Err(error) } else { Ok(all) }
 }
 
-/// The name of the interface with this name or address. Each address of the loopback range counts as an interface of its
+/// The name of the interface if that means `address`, its first IPv4 address; else the address.
+fn name_for(interface: &str, address: IpAddr, host: &[HostInterface]) -> String {
+    let is_name = interface.parse::<IpAddr>().is_err();
+    let first = addresses_of(host, interface, Family::V4).ok().and_then(|all| all.first().copied());
+    if is_name && first == Some(address) { interface.to_owned() } else { address.to_string() }
+}
+
+/// The name of the interface with this name or address. Each address of the IPv4 loopback range counts as an interface of its
 /// own: several nodes, and several interfaces of one, share it.
 fn owner_of<'a>(interface: &'a str, host: &'a [HostInterface]) -> &'a str {
-    let Ok(address) = interface.parse::<Ipv4Addr>() else { return interface };
-    if address.is_loopback() {
+    let Ok(address) = interface.parse::<IpAddr>() else { return interface };
+    if address.is_ipv4() && address.is_loopback() {
         return interface;
     }
-    host.iter().find(|it| it.v4() == Some(address)).map_or(interface, |it| &it.name)
+    host.iter().find(|it| it.address == Some(address)).map_or(interface, |it| &it.name)
 }
 
 /// Whether a rule without interfaces matches this address.
-fn admits(range: &IpRange, address: Ipv4Addr, loopback: bool) -> bool {
-    let [first, ..] = range.octets();
-    range.matches(address.into()) && (!loopback || first.count() == 1)
+fn admits(range: &IpRange, address: IpAddr, loopback: bool) -> bool {
+    range.matches(address) && (!loopback || range.begins_with_one_number())
 }
 
 #[cfg(test)]
@@ -195,6 +225,13 @@ mod tests {
             entry("eth0", true, Some("192.0.2.2")),
             entry("eth0:1", true, Some("10.0.0.9")),
             entry("eth1", true, Some("10.0.1.1")),
+            entry("lo", true, Some("::1")),
+            entry("eth0", true, Some("fe80::1")),
+            entry("eth0", true, Some("fd99::1")),
+            entry("eth0", true, Some("fd99::2")),
+            entry("eth1", true, Some("fd99:1::1")),
+            entry("eth3", true, Some("fe80::3")),
+            entry("eth4", true, Some("fd99::4")),
         ]
     }
 
@@ -245,13 +282,28 @@ mod tests {
             ("203.0.113.1", "", &[], &[missing("203.0.113.1")]),
             ("eth2", "", &[], &[Mismatch::Down("eth2".into())]),
             ("10.0.2.1", "", &[], &[Mismatch::Down("10.0.2.1".into())]),
-            ("eth3", "", &[], &[Mismatch::NoAddress("eth3".into())]),
+            ("eth3", "", &[], &[Mismatch::NoAddress("eth3".into(), Family::V4)]),
             // Both: those that fit; the others contradict the ranges.
             ("eth0,eth1", "10.0.0.*", &["eth0"], &[contradiction("eth1", "10.0.1.1", "10.0.0.[0-255]")]),
             ("eth0[1]", "192.0.2.2 192.0.2.3", &["192.0.2.2[1]"], &[]),
             ("127.0.1.1", "127.0.[1-2].1", &["127.0.1.1"], &[]),
             ("127.0.1.1", "10.0.0.1", &[], &[contradiction("127.0.1.1", "127.0.1.1", "10.0.0.1")]),
             ("eth9,eth2", "*.*.*.*", &[], &[missing("eth9"), Mismatch::Down("eth2".into())]),
+            // IPv6: by address, since a name means an IPv4 address; never link-local.
+            ("", "::/0", &["fd99::1", "fd99:1::1", "fd99::4"], &[]),
+            ("", "*:*:*:*:*:*:*:*", &["fd99::1", "fd99:1::1", "fd99::4"], &[]),
+            ("", "fd99::[2-a]", &["fd99::2", "fd99::4"], &[]),
+            ("", "fe80::/10", &[], &[]),
+            ("", "::1", &["::1"], &[]),
+            ("", "10.0.0.0/24 fd99:1::/64", &["eth0", "eth0:1", "fd99:1::1"], &[]),
+            ("", "10.0.0.1 fd99::/64", &["eth0", "fd99::1", "fd99::4"], &[]),
+            ("eth0", "10.0.0.1 fd99::2", &["eth0", "fd99::2"], &[]),
+            ("eth0[1],eth4", "fd99::/64", &["fd99::1[1]", "fd99::4"], &[]),
+            ("eth0", "fd99:7::/64", &[], &[contradiction("eth0", "fd99::1", "fd99:7::/64")]),
+            ("eth3", "fd99::/64", &[], &[Mismatch::NoAddress("eth3".into(), Family::V6)]),
+            ("eth4", "10.0.0.*", &[], &[Mismatch::NoAddress("eth4".into(), Family::V4)]),
+            ("fd99::2", "", &["fd99::2"], &[]),
+            ("fd99::9", "", &[], &[missing("fd99::9")]),
         ];
         for (interfaces, ranges, taken, mismatches) in table {
             let matched = matched(&rule(interfaces, ranges), &host());

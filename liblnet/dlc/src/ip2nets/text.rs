@@ -144,6 +144,10 @@ mod tests {
             ("tcp(eth0[1],eth1)[0,2] 10.0.0.1", &["tcp(eth0[1],eth1[0,2]) 10.0.0.1"]),
             ("lo 127.0.0.1; tcp(127.0.1.1) 127.0.1.*", &["tcp(127.0.1.1) 127.0.1.[0-255]"]),
             ("tcp 10.0.0.1; tcp 10.0.0.2", &["tcp 10.0.0.1", "tcp 10.0.0.2"]),
+            (
+                "tcp1(eth0) FD99::[90-92] 10.0.0.0/8; tcp2(fd99::1) 2001:db8::/64",
+                &["tcp1(eth0) fd99::[90-92] 10.0.0.0/8", "tcp2(fd99::1) 2001:db8::/64"],
+            ),
         ];
         for (text, rules) in table {
             assert_eq!(written(text).unwrap(), *rules, "{text}");
@@ -167,6 +171,8 @@ mod tests {
             ("tcp 10.0.0", 4, Ip2netsErrorCause::Range(Problem::NotIpv4)),
             ("tcp 10.0.0.1 10.0.0.256", 20, Ip2netsErrorCause::Range(Problem::OutOfBounds(0, 255))),
             ("tcp 10.0.0.[1-3/0]", 16, Ip2netsErrorCause::Range(Problem::ZeroStride)),
+            ("tcp fd99::/129", 11, Ip2netsErrorCause::Range(Problem::OutOfBounds(0, 128))),
+            ("tcp fd99::[1-zz]", 13, Ip2netsErrorCause::Range(Problem::NotHexadecimal)),
             ("tcp 10.0.0.[1", 11, Ip2netsErrorCause::Range(Problem::Bracket)),
         ];
         for (text, at, what) in table {
@@ -179,7 +185,9 @@ mod tests {
     const RANGE: &str = "(\\*|1?[0-9]|\\[[0-4](,[5-9]-20(/3)?)?\\])";
 
     fn rules() -> impl Strategy<Value = String> {
-        let rule = format!("{NET}(, {NET})?( {RANGE}\\.{RANGE}\\.{RANGE}\\.{RANGE}){{1,2}}[;\n]");
+        let v4 = format!("{RANGE}\\.{RANGE}\\.{RANGE}\\.{RANGE}");
+        let v6 = "fd99::(\\*|[0-9a-f]{1,4}|\\[[0-9]-[a-f](/[1-3])?\\])(/(64|[12][0-9]))?";
+        let rule = format!("{NET}(, {NET})?( ({v4}|{v6}|10\\.[0-9]\\.0\\.0/[12][0-9])){{1,2}}[;\n]");
         proptest::string::string_regex(&format!("({rule}){{0,3}}")).unwrap()
     }
 

@@ -188,7 +188,9 @@ fn mandatory(name: &str, text: Option<&str>) -> Result<NidPattern, OpError> {
     match text {
         Some(text) => pattern(name, text),
         None => {
-            let text = format!("--{name} is missing; it takes a NID, *@NET for all of a net, or *");
+            let text = format!(
+                "--{name} is missing; it takes a NID, ADDRESS/BITS@NET for a mask, *@NET for all of a net, or *"
+            );
             Err((ReturnCode::MISSING_PARAM, text))
         }
     }
@@ -196,7 +198,9 @@ fn mandatory(name: &str, text: Option<&str>) -> Result<NidPattern, OpError> {
 
 fn pattern(name: &str, text: &str) -> Result<NidPattern, OpError> {
     Names::new().pattern(text).map_err(|error| {
-        let text = format!("--{name} '{text}' cannot be read: {error}; it takes a NID, *@NET or *");
+        let text = format!(
+            "--{name} '{text}' cannot be read: {error}; it takes a NID, ADDRESS/BITS@NET, *@NET or *"
+        );
         (ReturnCode::BAD_PARAM, text)
     })
 }
@@ -295,7 +299,7 @@ fn shown_pattern(pattern: NidPattern) -> Value {
     match pattern {
         NidPattern::Any => Value::Quoted(pattern.to_string()),
         NidPattern::Net(net) => Value::Text(format!("255.255.255.255@{net}")),
-        NidPattern::Nid(nid) => Value::Text(nid.to_string()),
+        NidPattern::Prefix(..) | NidPattern::Nid(_) => Value::Text(pattern.to_string()),
     }
 }
 

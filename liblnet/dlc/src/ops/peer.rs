@@ -7,7 +7,7 @@ pub use show::{list, page, peer_value, show, show_at_most};
 use super::error_text::{OpError, error_text, one_nid};
 use super::health;
 use crate::ReturnCode;
-use crate::host_names::Names;
+use crate::host_names::{Names, checked};
 use crate::interface_spec::split_outside_brackets;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddPeerNi, Backend, DelPeerNi, Request, SetHealthKind, SetPeerState};
@@ -43,7 +43,7 @@ pub fn parse_nids(text: &str, max: usize) -> Result<Vec<Nid>, TextError> {
         |_| TextError { problem: Problem::OutOfBounds(1, u32::try_from(max).unwrap_or(u32::MAX)), at: 0 };
     match list.nids(max).map_err(too_many)? {
         nids if nids.is_empty() => Err(TextError { problem: Problem::Empty, at: 0 }),
-        nids => Ok(nids),
+        nids => nids.into_iter().map(checked).collect(),
     }
 }
 

@@ -1,15 +1,16 @@
 //! Operations that ping and discover nodes.
 
-use super::discovery;
 use super::error_text::{error_text, is_down};
+use super::{discovery, peer};
 use crate::host_names::Names;
+use crate::interface_spec::split_outside_brackets;
 use crate::ranges::PING_TIMEOUT_MS;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, PingResponse, Request};
 use crate::{ReturnCode, Value};
-use lnet_wire::{Errno, Nid, ProcessId};
+use lnet_wire::{Errno, Nid, Pid, ProcessId};
 
-/// Pings every NID of a comma list of `[PID-]NID` (dlc 1.6). 0 if at least one node responded.
+/// Pings every NID of a comma list of `[PID-]NID`, ranges and masks (dlc 1.6). 0 if at least one node responded.
 /// `lustre_lnet_ping_nid`; as there, a `timeout_ms` that is not above 0, or above 180000, means 180000.
 ///
 /// Each NID that did not respond is reported separately, with [`ReturnCode::BAD_PARAM`] for any cause.
@@ -80,18 +81,17 @@ fn ask_each(
 ) -> ReturnCode {
     let mut responses = Vec::new();
     let mut failures = 0;
-    for text in nids.split(',').map(str::trim).filter(|text| !text.is_empty()) {
-        let response = match names.process(text) {
-            Ok(target) => ask(target).map_err(|cause| format!("cannot {word} {text}: {cause}")),
-            Err(error) => {
-                Err(format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"))
-            }
-        };
-        match response {
-            Ok(response) => responses.push(response),
-            Err(text) => {
-                failures += 1;
-                let _ = report.end(Operation::Manage, word, seq_no, ReturnCode::BAD_PARAM, text);
+    for text in split_outside_brackets(nids).map(str::trim).filter(|text| !text.is_empty()) {
+        for target in targets(text, names) {
+            let response = target.and_then(|(name, target)| {
+                ask(target).map_err(|cause| format!("cannot {word} {name}: {cause}"))
+            });
+            match response {
+                Ok(response) => responses.push(response),
+                Err(text) => {
+                    failures += 1;
+                    let _ = report.end(Operation::Manage, word, seq_no, ReturnCode::BAD_PARAM, text);
+                }
             }
         }
     }
@@ -104,6 +104,21 @@ fn ask_each(
         report.show(word, responses);
     }
     rc
+}
+
+/// The processes that a text names, each with its name; those of a range or a mask, or the one of `[PID-]NID`.
+fn targets(text: &str, names: &Names) -> Vec<Result<(String, ProcessId), String>> {
+    if text.contains(['[', '*', '/']) {
+        return match peer::parse_nids(text, peer::MAX_NIDS) {
+            Ok(nids) => {
+                let target = |nid: Nid| Ok((nid.to_string(), ProcessId { nid, pid: Pid::LUSTRE }));
+                nids.into_iter().map(target).collect()
+            }
+            Err(error) => vec![Err(peer::not_nids("NIDs", text, &error))],
+        };
+    }
+    let wrong = |error| format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp");
+    vec![names.process(text).map(|target| (text.to_owned(), target)).map_err(wrong)]
 }
 
 /// The remedy for operations that timed out.
@@ -229,7 +244,7 @@ manage:
         let mut report = Report::new();
         assert_eq!(ping(&fake, "7-10.99.0.12@tcp", None, 0, SeqNo::NONE, &mut report), ReturnCode::OK);
         assert_eq!(ping(&fake, "U5-10.99.0.12@tcp", None, 180_001, SeqNo::NONE, &mut report), ReturnCode(-1));
-        for bad in ["10.99.0", "10.99.0.[11-12]@tcp", "10.99.0.12@bogus", "300.1.1.1@tcp"] {
+        for bad in ["10.99.0", "10.99.0.[11-12@tcp", "10.99.0.12@bogus", "300.1.1.1@tcp"] {
             assert_eq!(
                 ping(&Fake::unasked(), bad, None, 1, SeqNo::NONE, &mut report),
                 ReturnCode(-1),
@@ -242,6 +257,58 @@ manage:
             let rc = ping(&Fake::unasked(), nobody, None, 1, SeqNo::NONE, &mut report);
             assert_eq!(rc, ReturnCode(-1), "'{nobody}'");
         }
+    }
+
+    /// What 2.17.0 refuses without asking anybody is refused here too, with the reason; and what it takes is taken.
+    #[test]
+    fn odd_strings_are_refused_as_by_2_17_or_with_more_help() {
+        let refused = [
+            ("fd99::zz@tcp", "not an IPv6 address"),
+            ("fd99:::12@tcp", "not an IPv6 address"),
+            ("fd99::12@o2ib", "not a dotted IPv4 address"),
+            ("fd99::12@foo", "unknown network name"),
+            ("fd99::12@TCP", "unknown network name"),
+            ("fd99::12%eth0@tcp", "not an IPv6 address"),
+            ("1:2:3:4:5:6:7:8:9@tcp", "not an IPv6 address"),
+            ("fd99::/64@tcp", "more than 128 NIDs"),
+            ("", "names no NID"),
+            ("fd99::12@tcp65536", "not within 0 to 65535"),
+            ("fd99::12@tcp99999", "not within 0 to 65535"),
+            ("[fd99::12]@tcp", "'['"),
+            ("::@tcp", "no interface has"),
+            ("::ffff:10.99.0.12@tcp", "write the IPv4 address alone"),
+            ("fe80::1@tcp", "link-local"),
+        ];
+        for (text, why) in refused {
+            for word in [ping_it, discover_it] {
+                let mut report = Report::new();
+                assert_eq!(word(&Fake::unasked(), text, &mut report), ReturnCode(-1), "{text}");
+                assert!(report.errors_to_yaml().contains(why), "{text}: {}", report.errors_to_yaml());
+            }
+        }
+        // Numbers between colons are hexadecimal, where 2.17.0 writes them again as decimal ones.
+        let taken: [(&str, &[&str]); 7] = [
+            ("FD99::12@tcp", &["fd99::12@tcp"]),
+            ("fd99:0:0:0:0:0:0:12@tcp", &["fd99::12@tcp"]),
+            ("fd99::012@tcp", &["fd99::12@tcp"]),
+            ("fd99::12", &["fd99::12@tcp"]),
+            ("fd99::[9-a]@tcp,10.99.0.1@tcp", &["fd99::9@tcp", "fd99::a@tcp", "10.99.0.1@tcp"]),
+            ("fd99::12/127@tcp", &["fd99::12@tcp", "fd99::13@tcp"]),
+            ("10.99.0.[11,12]@tcp", &["10.99.0.11@tcp", "10.99.0.12@tcp"]),
+        ];
+        for (text, asked) in taken {
+            let script = asked.iter().map(|asked| (ping_of(12345, asked, 1), response(asked)));
+            let mut report = Report::new();
+            assert_eq!(ping_it(&Fake::new(script), text, &mut report), ReturnCode::OK, "{text}");
+        }
+    }
+
+    fn ping_it(fake: &Fake, text: &str, report: &mut Report) -> ReturnCode {
+        ping(fake, text, None, 1, SeqNo::NONE, report)
+    }
+
+    fn discover_it(fake: &Fake, text: &str, report: &mut Report) -> ReturnCode {
+        discover(fake, text, false, SeqNo::NONE, report)
     }
 
     #[test]

@@ -85,7 +85,18 @@ fn nets() -> impl Strategy<Value = Block> {
 }
 
 fn ip_range() -> impl Strategy<Value = IpRange> {
-    let texts = ["*.*.*.*", "10.0.*.[1-9]", "192.0.2.[2-8/2]", "[1,3].2.3.4", "10.1.2.3"];
+    let texts = [
+        "*.*.*.*",
+        "10.0.*.[1-9]",
+        "192.0.2.[2-8/2]",
+        "[1,3].2.3.4",
+        "10.1.2.3",
+        "10.0.0.0/8",
+        "2001:db8::/64",
+        "fd99::[90-9f]",
+        "::1",
+        "*:*:*:*:*:*:*:*",
+    ];
     proptest::sample::select(texts.to_vec()).prop_map(|text| text.parse().unwrap())
 }
 

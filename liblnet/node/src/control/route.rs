@@ -7,8 +7,8 @@ use lnet_core::router::{BUFFER_SIZES, PoolState};
 use lnet_core::topology::Route;
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute};
-use lnet_wire::nid_range::AddressRange;
-use lnet_wire::{Expression, NetId, Nid, Selector};
+use lnet_wire::lnd_table::AddressKind;
+use lnet_wire::{NetId, Nid, Selector};
 use std::num::NonZeroUsize;
 
 /// Adds a route. One through a net whose interface waits, waits as well; a net whose interface waits counts as one that the node is on.
@@ -97,13 +97,14 @@ fn rules_that_prefer(rules: &Rules, net: NetId, its: &[Nid], all: &[Nid]) -> Vec
 
 /// Whether `one` is known to match all NIDs that `other` matches, where both match the same net.
 fn covers(one: &Selector, other: &Selector) -> bool {
-    let are_all = |numbers: &Expression, all: u64| numbers.ranges().iter().any(|range| range.count() == all);
-    let is_whole_net = one.addresses().is_none_or(|addresses| match addresses {
-        AddressRange::Ip(range) => range.octets().iter().all(|octet| are_all(octet, 1 << 8)),
-        AddressRange::Number(numbers) => are_all(numbers, 1 << 32),
-        AddressRange::Long(_) => false,
-    });
-    is_whole_net || one.addresses() == other.addresses()
+    match (one.addresses(), other.addresses()) {
+        (None, _) => true,
+        (Some(all), Some(some)) => all.covers(some),
+        // On other nets all addresses are of one family.
+        (Some(all), None) => {
+            all.is_whole_family() && one.kind().lnd().is_some_and(|lnd| lnd.addresses != AddressKind::Ip)
+        }
+    }
 }
 
 pub(super) fn switch(core: &Core, on: bool) -> Result<(), Errno> {
