@@ -57,6 +57,14 @@ impl Driver for O2iblnd {
         interface: Option<&str>,
         _: NidSize,
     ) -> Result<FoundInterface, StartError> {
+        // Without a device no interface can be used, whether it is there or not.
+        self.config.devices.check(interface.unwrap_or("eth0")).map_err(|error| {
+            start_error!(
+                error.errno(),
+                "net {net}: not started (there is no driver for it without a device: {error})"
+            )
+            .that_may_pass()
+        })?;
         ip_interfaces::find(net, interface, NidSize::Short)
     }
 

@@ -324,6 +324,12 @@ pub trait Device: Send {
 
 /// Where devices come from: the machine, or a model.
 pub trait Devices: Debug + Send + Sync {
+    /// Checks that there is a device at all that may be opened. `interface` is the name that the text of the error has.
+    fn check(&self, interface: &str) -> Result<(), OpenError> {
+        let _ = interface;
+        Ok(())
+    }
+
     /// Opens the device that has this address of the host, for an interface with this name.
     fn open(&self, interface: &str, options: OpenOptions) -> Result<Box<dyn Device>, OpenError>;
 }

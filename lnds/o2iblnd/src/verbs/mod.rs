@@ -28,12 +28,17 @@ use std::sync::Once;
 pub(crate) struct MachineDevices;
 
 impl Devices for MachineDevices {
+    fn check(&self, interface: &str) -> Result<(), OpenError> {
+        match count(functions()?) {
+            0 => Err(unavailable::no_device(interface)),
+            _ => Ok(()),
+        }
+    }
+
     fn open(&self, interface: &str, options: OpenOptions) -> Result<Box<dyn Device>, OpenError> {
+        self.check(interface)?;
         let functions = functions()?;
         let devices = count(functions);
-        if devices == 0 {
-            return Err(unavailable::no_device(interface));
-        }
         locked_memory::check(options.depth)?;
         allow_fork(functions);
         let channel = Channel::new(functions)?;
