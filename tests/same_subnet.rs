@@ -4,7 +4,7 @@
 
 mod support;
 
-use lnet_dlc::request::{AddLocalNi, DelLocalNi, LndTunables, NiTunables};
+use lnet_dlc::request::{AddLocalNi, Configure, DelLocalNi, LndTunables, NiTunables};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{MisroutedAddress, Node, misrouted_addresses};
 use std::fs;
@@ -73,7 +73,7 @@ fn warned(machines: &Machines, node: &Arc<Node>) -> Vec<String> {
         let mut call = |request| node.call_with_warnings(request, &mut warnings).unwrap();
         call(Request::AddLocalNi(add));
         call(Request::DelLocalNi(DelLocalNi { net, interface: None }));
-        call(Request::Configure(true));
+        call(Request::Configure(Configure { nets: true, large_nids: false }));
     });
     // The new interface is named by its own NID.
     warnings.iter_mut().for_each(|text| *text = text.replace("@tcp7", "@tcp"));

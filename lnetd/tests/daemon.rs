@@ -4,7 +4,8 @@
 mod place;
 
 use lnet_dlc::request::{
-    AddLocalNi, AttachedPrograms, LndTunables, LocalNi, NiTunables, NodeInfo, StateChange, WaitingNi,
+    AddLocalNi, AttachedPrograms, Configure, LndTunables, LocalNi, NiTunables, NodeInfo, StateChange,
+    WaitingNi,
 };
 use lnet_dlc::{Backend, Client, Reply, Request};
 use lnet_wire::Errno;
@@ -35,12 +36,17 @@ fn configuring_starts_a_daemon_and_unconfiguring_ends_it() {
     assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown.into()));
     // Twice over: name and socket are free as soon as the first one has been taken down.
     for _ in 0..2 {
-        assert_eq!(client.call(Request::Configure(false)), Ok(Reply::Done), "{:?}", client.explain());
+        assert_eq!(
+            client.call(Request::Configure(Configure::default())),
+            Ok(Reply::Done),
+            "{:?}",
+            client.explain()
+        );
         let found = node(&client);
         assert_eq!((found.name.as_str(), found.process == std::process::id()), ("lnetd", false));
         assert_eq!(nids(&client), ["0@lo"]);
         // It is success if nothing is to be done.
-        assert_eq!(client.call(Request::Configure(false)), Ok(Reply::Done));
+        assert_eq!(client.call(Request::Configure(Configure::default())), Ok(Reply::Done));
         assert_eq!(node(&client).process, found.process);
         let process = Pid::from_raw(found.process.cast_signed()).unwrap();
         let process = pidfd_open(process, PidfdFlags::empty()).unwrap();

@@ -1,8 +1,8 @@
 //! The client of the control socket of a node in another process of this machine.
 
-use crate::daemon::{self, Nets, StartError};
+use crate::daemon::{self, StartError};
 use crate::frame::{self, FrameError, Response};
-use crate::request::{Backend, Reply, Request, RequestError};
+use crate::request::{Backend, Configure, Reply, Request, RequestError};
 use crate::runtime_dir::{NodeName, NotANodeName, RuntimeDir};
 use lnet_os::peer_cred::connect;
 use lnet_wire::Errno;
@@ -65,8 +65,8 @@ impl Client {
         let mut tries = 0;
         loop {
             let link = match (self.connect(), request) {
-                (Err(failure), Request::Configure(all)) if failure.errno() == Errno::NetworkDown => {
-                    match self.start(*all) {
+                (Err(failure), Request::Configure(how)) if failure.errno() == Errno::NetworkDown => {
+                    match self.start(*how) {
                         // There was a daemon, which has ended in the meantime.
                         Err(failure) if failure.errno() == Errno::Exists && tries < MAX_ATTEMPTS => {
                             tries += 1;
@@ -109,10 +109,9 @@ impl Client {
         response
     }
 
-    fn start(&self, all: bool) -> Result<(), ClientError> {
+    fn start(&self, how: Configure) -> Result<(), ClientError> {
         let name = self.name()?.unwrap_or_else(NodeName::lnetd);
-        let nets = if all { Nets::OfEnvironment } else { Nets::LoopbackOnly };
-        match daemon::start(self.program.as_deref(), &self.directory, &name, nets) {
+        match daemon::start(self.program.as_deref(), &self.directory, &name, how) {
             Ok(()) => Ok(()),
             // Another process may have started a node at the same time.
             Err(error) if error.errno() == Errno::Exists && self.connect().is_ok() => Ok(()),

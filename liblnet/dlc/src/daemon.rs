@@ -1,5 +1,6 @@
 //! Starting `lnetd`, the node with no program in it.
 
+use crate::request::Configure;
 use crate::runtime_dir::{NodeName, RuntimeDir, is_of_its_user};
 use lnet_os::descriptor::bind_unix_datagram;
 use lnet_wire::Errno;
@@ -14,15 +15,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// The nets that the daemon starts with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nets {
-    /// The nets that `LNET_NETWORKS` and the like name.
-    OfEnvironment,
-    /// No net but the loopback.
-    LoopbackOnly,
-}
 
 /// Why the daemon does not run.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +63,7 @@ pub fn start(
     program: Option<&Path>,
     directory: &RuntimeDir,
     name: &NodeName,
-    nets: Nets,
+    how: Configure,
 ) -> Result<(), StartError> {
     let program = match program {
         Some(program) => program.to_owned(),
@@ -82,10 +74,10 @@ pub fn start(
     let notify = NotifySocket::new(directory).map_err(|error| failed(directory.path(), error))?;
     let mut command = Command::new(&program);
     command.arg("--detach").arg("--node").arg(name.as_str());
-    command.arg(match nets {
-        Nets::OfEnvironment => "--from-environment",
-        Nets::LoopbackOnly => "--loopback-only",
-    });
+    command.arg(if how.nets { "--from-environment" } else { "--loopback-only" });
+    if how.large_nids {
+        command.env("LNET_LARGE_NIDS", "1");
+    }
     command.env("LNET_RUNTIME_DIR", directory.path()).env("NOTIFY_SOCKET", &notify.path);
     for inherited in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "JOURNAL_STREAM", "LNET_NODE"] {
         command.env_remove(inherited);
@@ -262,7 +254,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());
         let start = |program: &str| {
-            start(Some(Path::new(program)), &directory, &NodeName::lnetd(), Nets::LoopbackOnly)
+            start(Some(Path::new(program)), &directory, &NodeName::lnetd(), Configure::default())
         };
         let error = start("/bin/false").unwrap_err();
         assert_eq!(error.errno(), Errno::Io);

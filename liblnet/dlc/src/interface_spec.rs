@@ -1,6 +1,7 @@
-//! Interfaces as text on a command line or in a file: `eth0`, `eth0[0,1]`, `127.0.1.1`.
+//! Interfaces as text on a command line or in a file: `eth0`, `eth0[0,1]`, `127.0.1.1`, `fd99::1`, `eth0[large]`.
 
 use crate::CptList;
+use lnet_os::interfaces::LARGE;
 use lnet_wire::TextError;
 use std::fmt;
 use thiserror::Error;
@@ -12,7 +13,7 @@ const MAX_NAME: usize = 127;
 /// An interface and the CPU partitions that it is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceSpec {
-    /// The name of the interface, or one of its addresses.
+    /// The name of the interface, with [`LARGE`] behind it if its IPv6 address is meant; or one of its addresses.
     pub name: String,
     /// The CPTs that it is to be bound to; `None` if none were given.
     pub cpts: Option<CptList>,
@@ -44,14 +45,17 @@ impl InterfaceSpec {
     /// Reads one interface; blanks around it are ignored.
     pub fn parse(text: &str) -> Result<Self, InterfaceError> {
         let text = text.trim();
-        let (name, cpts) = match text.split_once('[') {
-            None => (text, None),
-            Some((name, rest)) if rest.find(']') == Some(rest.len().saturating_sub(1)) => {
-                let list = &text[name.len()..];
+        let bare = text.find('[').unwrap_or(text.len());
+        let end = if text[bare..].starts_with(LARGE) { bare + LARGE.len() } else { bare };
+        let (name, cpts) = match text[end..].split_once('[') {
+            None if end == text.len() => (text, None),
+            Some(("", rest)) if rest.find(']') == Some(rest.len().saturating_sub(1)) => {
+                let name = &text[..end];
+                let list = &text[end..];
                 let cpts = list.parse().map_err(|error| InterfaceError::Cpts(text.to_owned(), error))?;
                 (name.trim_end(), Some(cpts))
             }
-            Some(_) => return Err(InterfaceError::Bracket(text.to_owned())),
+            _ => return Err(InterfaceError::Bracket(text.to_owned())),
         };
         match name.len() {
             0 => Err(InterfaceError::Nameless),
@@ -103,11 +107,31 @@ mod tests {
                 vec![spec("eth0", Some(&[0, 2])), spec("eth1", None), spec("127.0.1.1", None)],
             ),
             ("eth0[0-3/2]", vec![spec("eth0", Some(&[0, 2]))]),
+            (
+                "eth0[large], eth1[large][0,2],fd99::1[1],[large]",
+                vec![
+                    spec("eth0[large]", None),
+                    spec("eth1[large]", Some(&[0, 2])),
+                    spec("fd99::1", Some(&[1])),
+                    spec("[large]", None),
+                ],
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(InterfaceSpec::parse_list(text), Ok(expected), "{text}");
         }
-        for wrong in ["", "eth0,", "eth0[0", "eth0[0]x", "[0]", "eth0[a]", &"x".repeat(128)] {
+        for wrong in [
+            "",
+            "eth0,",
+            "eth0[0",
+            "eth0[0]x",
+            "[0]",
+            "eth0[a]",
+            "eth0[0][large]",
+            "eth0[large]x",
+            "eth0[large",
+            &"x".repeat(128),
+        ] {
             assert!(InterfaceSpec::parse_list(wrong).is_err(), "{wrong}");
         }
     }

@@ -4,13 +4,18 @@
 //! of its addresses, `tcp(127.0.1.1)`, which needs no privilege and lets several nodes share a machine. A net
 //! without interfaces takes the machine's first. CPU partitions of a net, `tcp(eth0,eth1)[0,1]`, apply
 //! to its interfaces that have none of their own.
+//!
+//! An interface with both families of addresses takes its IPv6 address where that is said: `tcp(eth0[large])` for one, `tcp(eth0,eth1)[large]`
+//! for all of a net, before its CPU partitions; `tcp[large]` is the machine's first interface with an IPv6 address. The kernel has no such form.
 
 use crate::interface_spec::InterfaceError;
 use crate::legacy_syntax::Piece;
 use crate::{CptList, InterfaceSpec};
+use lnet_os::interfaces::LARGE;
 use lnet_wire::NetId;
 use lnet_wire::text::Problem;
 use std::fmt;
+use std::net::IpAddr;
 use thiserror::Error;
 
 /// One net and the interfaces by which the node is on it.
@@ -123,6 +128,10 @@ impl<'a> Scanner<'a> {
             }
             self.step();
         }
+        if self.rest.text.starts_with(LARGE) {
+            self.take(LARGE.len());
+            make_large(&mut interfaces);
+        }
         let cpts = if self.peek() == Some('[') { Some(self.cpts()?) } else { None };
         Ok(Network { net, interfaces, cpts })
     }
@@ -185,6 +194,15 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Makes interfaces that are given by their names have their IPv6 addresses; the machine's first if there are none.
+fn make_large(interfaces: &mut Vec<InterfaceSpec>) {
+    if interfaces.is_empty() {
+        interfaces.push(InterfaceSpec::named(""));
+    }
+    let is_name = |it: &&mut InterfaceSpec| it.name.parse::<IpAddr>().is_err() && !it.name.ends_with(LARGE);
+    interfaces.iter_mut().filter(is_name).for_each(|it| it.name.push_str(LARGE));
+}
+
 /// Writes `tcp(eth0,eth1[0])[0,1]`, which [`parse`] reads.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -245,6 +263,20 @@ mod tests {
                 ],
             ),
             ("tcp(eth0)[2-3]", vec![Network { cpts: Some(cpts(&[2, 3])), ..tcp(0, &["eth0"]) }]),
+            (
+                "tcp(eth0,eth1[large],127.0.1.1)[large],tcp1[large],tcp2(eth0[large][1])[0],tcp3(fd99::1)",
+                vec![
+                    tcp(0, &["eth0[large]", "eth1[large]", "127.0.1.1"]),
+                    tcp(1, &["[large]"]),
+                    Network {
+                        interfaces: vec![with("eth0[large]", Some(cpts(&[1])))],
+                        cpts: Some(cpts(&[0])),
+                        ..tcp(2, &[])
+                    },
+                    tcp(3, &["fd99::1"]),
+                ],
+            ),
+            ("tcp(eth0)[large][2]", vec![Network { cpts: Some(cpts(&[2])), ..tcp(0, &["eth0[large]"]) }]),
             ("tcp[0],tcp1", vec![Network { cpts: Some(cpts(&[0])), ..tcp(0, &[]) }, tcp(1, &[])]),
         ];
         for (text, want) in table {
@@ -287,7 +319,7 @@ mod tests {
 
         #[test]
         fn written_text_is_read_back(
-            text in "(tcp[1-3]?(\\((eth[0-3](\\[[0-9](,[0-3]-[4-9])?\\])?)(,lo){0,2}\\))?(\\[1,2\\])?,){0,3}"
+            text in "(tcp[1-3]?(\\((eth[0-3](\\[large\\])?(\\[[0-9](,[0-3]-[4-9])?\\])?)(,lo){0,2}\\))?(\\[large\\])?(\\[1,2\\])?,){0,3}"
         ) {
             if let Ok(networks) = parse(&text) {
                 let written = networks.iter().map(Network::to_string).collect::<Vec<_>>().join(",");

@@ -11,6 +11,7 @@ use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetId, Nid};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The parts of a node that the start of an interface needs. The thread of the link monitor has them, too.
 #[derive(Debug)]
@@ -18,11 +19,19 @@ pub(crate) struct NiStarter {
     pub(crate) core: Arc<Core>,
     pub(crate) drivers: RunningDrivers,
     pub(crate) sysfs: PathBuf,
-    /// The size of NIDs whose address is not given (`LNET_LARGE_NIDS`).
-    pub(crate) nid_size: NidSize,
+    /// Whether NIDs whose address is not given are large (`LNET_LARGE_NIDS`).
+    pub(crate) has_large_nids: AtomicBool,
 }
 
 impl NiStarter {
+    /// The size of NIDs whose address is not given.
+    pub(crate) fn nid_size(&self) -> NidSize {
+        match self.has_large_nids.load(Ordering::Relaxed) {
+            true => NidSize::Large,
+            false => NidSize::Short,
+        }
+    }
+
     /// The NID and the configuration of a requested interface. Tunables that are not given are those of the node's start (cfg-020,
     /// cfg-025, cfg-035).
     pub(crate) fn configured(&self, add: AddLocalNi) -> Result<(Nid, NiConfig), StartError> {
@@ -31,7 +40,7 @@ impl NiStarter {
             conns_per_peer(connections.into())
                 .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
         }
-        let found = find(driver, add.net, add.interface.as_deref(), self.nid_size)?;
+        let found = find(driver, add.net, add.interface.as_deref(), self.nid_size())?;
         let mut tunables = driver.ni_tunables();
         let asked = add.tunables;
         for (place, value) in [

@@ -17,7 +17,7 @@ use crate::waiting::WaitingNis;
 use lnd_common::event_wait::Spin;
 use lnet_attach::record::ClaimedBits;
 use lnet_core::FatalReporter;
-use lnet_core::lnd::{DriverContext, InterfaceEvents, StartError};
+use lnet_core::lnd::{DriverContext, InterfaceEvents, NidSize, StartError};
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::request::AddLocalNi;
@@ -28,6 +28,7 @@ use lnet_replies::HeatTable;
 use lnet_wire::{NetId, Nid, Pid};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -81,7 +82,7 @@ impl Node {
             core: Arc::clone(&core),
             drivers,
             sysfs: config.sysfs.clone(),
-            nid_size: config.nid_size,
+            has_large_nids: AtomicBool::new(config.nid_size == NidSize::Large),
         });
         let by_routes = (config.forwarding == Forwarding::ByRoutes).then_some(config.router_buffers);
         let waiting =
@@ -112,6 +113,12 @@ impl Node {
     /// may wait (`LNET_WAIT_FOR_INTERFACES`).
     pub fn while_importing<T>(&self, import: impl FnOnce() -> T) -> T {
         self.waiting.while_starting(|| self.setting_states.while_importing(import))
+    }
+
+    /// Gives interfaces that are added by their names large NIDs from now on.
+    pub(crate) fn use_large_nids(&self) {
+        self.starter.has_large_nids.store(true, Ordering::Relaxed);
+        self.setting_states.note_large_nids();
     }
 
     /// Logs a warning if the node has only the loopback and waits for no interface, as that may not be intended.
@@ -159,7 +166,7 @@ impl Node {
     /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if the interface exists.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, StartError> {
         let driver = self.starter.drivers.for_net(net).map_err(logged)?;
-        let found = driver.find_interface(net, interface, self.starter.nid_size).map_err(logged)?;
+        let found = driver.find_interface(net, interface, self.starter.nid_size()).map_err(logged)?;
         let config = NiConfig { interface: Some(found.name), ..driver.ni_tunables().into() };
         self.start_ni(found.nid, config, &mut Vec::new()).map_err(logged)
     }

@@ -57,6 +57,14 @@ impl fmt::Display for Family {
     }
 }
 
+/// The end of an interface's name with which its IPv6 address is meant: `eth0[large]`.
+pub const LARGE: &str = "[large]";
+
+/// The name of an interface without [`LARGE`], and whether it had that.
+pub fn without_large(name: &str) -> (&str, bool) {
+    name.strip_suffix(LARGE).map_or((name, false), |name| (name, true))
+}
+
 /// The reasons why an interface cannot have a NID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unusable {
@@ -70,7 +78,7 @@ pub enum Unusable {
     #[error("it has no {0} address")]
     NoAddress(Family),
     /// The interface has no other IPv6 address than one that is only valid on its link.
-    #[error("its IPv6 address is link-local, which is none of a NID")]
+    #[error("its only IPv6 address is link-local, which is none of a NID")]
     LinkLocal,
 }
 

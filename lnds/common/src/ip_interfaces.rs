@@ -2,30 +2,49 @@
 
 use lnet_core::lnd::{FoundInterface, NidSize, StartError};
 use lnet_core::{Errno, start_error};
+#[cfg(doc)]
+use lnet_os::interfaces::LARGE;
 use lnet_os::interfaces::{
     Family, HostInterface, Unusable, addresses_of, first_usable, host_interfaces, is_link_local,
-    source_towards,
+    source_towards, without_large,
 };
+use lnet_wire::lnd_table::AddressKind;
 use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// Finds the interface with this name or address; for `None` the host's first interface that is up, not the loopback and has an
 /// address. Where no address is given, `size` says of which family it is: [`NidSize::Large`] takes an IPv4 address only if there is no
-/// other. [`Errno::NoDevice`] if there is no such interface, [`Errno::AddressNotAvailable`] if it has no address,
+/// other. A name with [`LARGE`] behind it takes an IPv6 address, whatever `size` says. The name that is found for an IPv6 address is that of its
+/// link, if it is the first of the link; else the address. [`Errno::Invalid`] for IPv6 on a net that has none; [`Errno::NoDevice`] if there is no such interface, [`Errno::AddressNotAvailable`] if it has no address,
 /// [`Errno::NetworkDown`] if it is down. All three may pass, but for an address that no interface can have.
 pub fn find(net: NetId, interface: Option<&str>, size: NidSize) -> Result<FoundInterface, StartError> {
-    let (name, address) = match interface {
-        None => first_interface(size)?,
-        Some(text) => {
-            let address = match text.parse::<IpAddr>() {
-                Ok(address) => local_address(address)?,
-                Err(_) => named_interface(text, size)?,
-            };
-            (text.to_owned(), address)
-        }
+    let (name, address) = match interface.map(without_large) {
+        None => first_interface(families(size))?,
+        Some(("", true)) => first_interface(&[Family::V6])?,
+        Some((name, true)) => (name.to_owned(), named_interface(name, &[Family::V6])?),
+        Some((text, false)) => match text.parse::<IpAddr>() {
+            Ok(address) => (name_of(local_address(address)?, text), address),
+            Err(_) => (text.to_owned(), named_interface(text, families(size))?),
+        },
     };
-    Ok(FoundInterface { nid: nid(net, address), name })
+    if address.is_ipv6() && net.kind().lnd().is_some_and(|lnd| lnd.addresses != AddressKind::Ip) {
+        return Err(start_error!(
+            Errno::Invalid,
+            "net {net}: not started on {address} (nets of this kind have IPv4 addresses only)"
+        ));
+    }
+    Ok(FoundInterface { nid: Address::from(address).on(net), name })
+}
+
+/// The name of an interface that is given by this address, as `text` says.
+fn name_of(address: IpAddr, text: &str) -> String {
+    let host = host_interfaces().unwrap_or_default();
+    let link = host.iter().find(|it| address.is_ipv6() && !it.loopback && it.address == Some(address));
+    let is_first = |it: &&HostInterface| {
+        addresses_of(&host, &it.name, Family::V6).is_ok_and(|all| all.first() == Some(&address))
+    };
+    link.filter(is_first).map_or_else(|| text.to_owned(), |it| it.name.clone())
 }
 
 /// The families of which an address is taken, the first that there is.
@@ -50,17 +69,7 @@ pub fn source_address(own: IpAddr, remote: IpAddr) -> Result<IpAddr, StartError>
 
 /// The IP address in a NID of a network over IP.
 pub fn address(nid: Nid) -> IpAddr {
-    match nid.address() {
-        Address::Short(v4) => IpAddr::V4(v4.into()),
-        Address::Long(v6) => IpAddr::V6(v6.into()),
-    }
-}
-
-fn nid(net: NetId, address: IpAddr) -> Nid {
-    match address {
-        IpAddr::V4(v4) => Nid::new(net, v4.into()),
-        IpAddr::V6(v6) => Nid::new_long(net, v6.octets()),
-    }
+    nid.address().ip()
 }
 
 fn local_address(address: IpAddr) -> Result<IpAddr, StartError> {
@@ -90,36 +99,40 @@ fn local_address(address: IpAddr) -> Result<IpAddr, StartError> {
     })
 }
 
-fn named_interface(name: &str, size: NidSize) -> Result<IpAddr, StartError> {
+fn named_interface(name: &str, families: &[Family]) -> Result<IpAddr, StartError> {
     let host = all()?;
-    address_of(&host, name, size).map_err(|unusable| {
+    address_of(&host, name, families).map_err(|unusable| {
         let errno = match unusable {
             Unusable::Missing => Errno::NoDevice,
             Unusable::Down => Errno::NetworkDown,
             Unusable::NoAddress(_) | Unusable::LinkLocal => Errno::AddressNotAvailable,
         };
-        let has_other = size == NidSize::Short && address_of(&host, name, NidSize::Large).is_ok();
-        let remedy = if has_other { "; LNET_LARGE_NIDS=1 takes its IPv6 address" } else { "" };
+        let remedy = match families {
+            [Family::V4] if address_of(&host, name, &[Family::V6]).is_ok() => {
+                "; 'lnetctl lnet configure --large' (LNET_LARGE_NIDS=1) has names mean IPv6 addresses, and [large] behind this one takes its own"
+            }
+            _ => "",
+        };
         start_error!(errno, "interface {name}: not usable ({unusable}{remedy})").that_may_pass()
     })
 }
 
 /// The address of an interface that is taken where none is given.
-fn address_of(host: &[HostInterface], name: &str, size: NidSize) -> Result<IpAddr, Unusable> {
+fn address_of(host: &[HostInterface], name: &str, families: &[Family]) -> Result<IpAddr, Unusable> {
     let of_family = |family: &Family| {
         let all = addresses_of(host, name, *family)?;
         all.first().copied().ok_or(Unusable::NoAddress(*family))
     };
-    let mut found = families(size).iter().map(of_family);
+    let mut found = families.iter().map(of_family);
     let first = found.next().unwrap_or(Err(Unusable::Missing));
     first.or_else(|error| found.find_map(Result::ok).ok_or(error))
 }
 
-fn first_interface(size: NidSize) -> Result<(String, IpAddr), StartError> {
+fn first_interface(families: &[Family]) -> Result<(String, IpAddr), StartError> {
     let host = all()?;
-    let first = families(size).iter().find_map(|family| first_usable(&host, *family));
+    let first = families.iter().find_map(|family| first_usable(&host, *family));
     first.map(|(name, address)| (name.to_owned(), address)).ok_or_else(|| {
-        let family = families(size).last().copied().unwrap_or(Family::V4);
+        let family = families.last().copied().unwrap_or(Family::V4);
         start_error!(
             Errno::NoDevice,
             "no interface is up and has an {family} address; name one, as in tcp(eth0)"
@@ -156,6 +169,26 @@ mod tests {
                 may_pass,
                 "{interface}"
             );
+        }
+    }
+
+    #[test]
+    fn ipv6_is_taken_where_it_is_asked_for_and_the_net_has_it() {
+        let (tcp, o2ib) = (NetId::new(NetType::TCP, 0), NetId::new(NetType::O2IB, 0));
+        let found = |net, interface, size| match find(net, Some(interface), size) {
+            Ok(found) => Ok((found.nid.to_string(), found.name)),
+            Err(error) => Err(error.errno),
+        };
+        let lo = |nid: &str, name: &str| Ok((nid.to_owned(), name.to_owned()));
+        assert_eq!(found(tcp, "lo", NidSize::Short), lo("127.0.0.1@tcp", "lo"));
+        assert_eq!(found(tcp, "no-such-if[large]", NidSize::Short), Err(Errno::NoDevice));
+        if UdpSocket::bind(("::1", 0)).is_ok() {
+            assert_eq!(found(tcp, "lo[large]", NidSize::Short), lo("::1@tcp", "lo"));
+            assert_eq!(found(tcp, "lo", NidSize::Large), lo("::1@tcp", "lo"));
+            assert_eq!(found(tcp, "::1", NidSize::Short), lo("::1@tcp", "::1"));
+            for interface in ["lo[large]", "::1"] {
+                assert_eq!(found(o2ib, interface, NidSize::Short), Err(Errno::Invalid), "{interface}");
+            }
         }
     }
 
@@ -208,7 +241,7 @@ mod tests {
             ("none", Err(Unusable::Missing), Err(Unusable::Missing)),
         ] {
             for (size, expected) in [(NidSize::Short, short), (NidSize::Large, large)] {
-                let found = address_of(&host, name, size).map(|address| address.to_string());
+                let found = address_of(&host, name, families(size)).map(|address| address.to_string());
                 assert_eq!(found.as_deref().map_err(|error| *error), expected, "{name} {size:?}");
             }
         }

@@ -13,7 +13,8 @@ pub enum Lnet {
         /// node has the loopback only
         #[arg(short, long)]
         all: bool,
-        /// For NIDs with IPv6 addresses [not supported yet]
+        /// An interface that is given by its name has the NID with its IPv6 address, if it has one that is not link-local;
+        /// on a node that runs, from now on
         #[arg(short, long)]
         large: bool,
     },

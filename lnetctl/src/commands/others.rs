@@ -1,20 +1,18 @@
 //! Small commands.
 
-use super::{CommandOutcome, Context, unsupported};
+use super::{CommandOutcome, Context};
 use crate::cli::{Debug, Global, Lnet, Numa, Program};
 use lnet_dlc::ops::global::Setting;
 use lnet_dlc::ops::{global, lnet, program, recovery, service_id};
-use lnet_dlc::{Operation, ReturnCode, SeqNo, Value};
+use lnet_dlc::request::Configure;
+use lnet_dlc::{ReturnCode, SeqNo, Value};
 
 pub(super) fn lnet(command: &Lnet, cx: &mut Context<'_>) -> CommandOutcome {
-    let (up, all) = match command {
-        Lnet::Configure { large: true, .. } => {
-            return unsupported(cx, Operation::Configure, "lnet", "--large");
-        }
-        Lnet::Configure { all, .. } => (true, *all),
-        Lnet::Unconfigure => (false, false),
+    let start = match *command {
+        Lnet::Configure { all, large } => Some(Configure { nets: all, large_nids: large }),
+        Lnet::Unconfigure => None,
     };
-    CommandOutcome::change(lnet::config_ni_system(cx.node, up, all, SeqNo::NONE, &mut cx.report))
+    CommandOutcome::change(lnet::config_ni_system(cx.node, start, SeqNo::NONE, &mut cx.report))
 }
 
 pub(super) fn global(Global::Show: &Global, cx: &mut Context<'_>) -> CommandOutcome {

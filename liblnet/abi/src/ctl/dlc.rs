@@ -10,9 +10,9 @@ use crate::dlc::tunables;
 use crate::ni::nid_to_c;
 use lnet_core::Errno;
 use lnet_dlc::request::{
-    AddLocalNi, AddPeerNi, AddRoute, BufferCounts, BufferPool, CommCount, CptBuffers, DelLocalNi, DelPeerNi,
-    DelRoute, ElementStats, LndTunables, LocalNi, NiStatus, NiTunables, Peer, PeerNi, Route, SetConnsPerPeer,
-    SetHealth, SetHealthKind, SetPeerState, Setting,
+    AddLocalNi, AddPeerNi, AddRoute, BufferCounts, BufferPool, CommCount, Configure, CptBuffers, DelLocalNi,
+    DelPeerNi, DelRoute, ElementStats, LndTunables, LocalNi, NiStatus, NiTunables, Peer, PeerNi, Route,
+    SetConnsPerPeer, SetHealth, SetHealthKind, SetPeerState, Setting,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_wire::{NetId, Nid, Pid};
@@ -137,7 +137,10 @@ impl Command {
     pub(super) fn run(self, node: &dyn Backend, argument: Argument) -> Result<(), Errno> {
         match self {
             Self::Unconfigure => node.tell(Request::Unconfigure),
-            Self::Configure => node.tell(Request::Configure(argument.data()?.ioc_flags == 0)),
+            Self::Configure => {
+                let nets = argument.data()?.ioc_flags == 0;
+                node.tell(Request::Configure(Configure { nets, large_nids: false }))
+            }
             Self::AddRoute => node.tell(Request::AddRoute(add_route(&argument.bytes(CONFIG_DATA)?)?)),
             Self::DelRoute => node.tell(Request::DelRoute(del_route(&argument.bytes(CONFIG_DATA)?)?)),
             Self::GetRoute => get_route(node, &mut argument.bytes(CONFIG_DATA)?),

@@ -5,6 +5,7 @@ use crate::cyaml::convert::TreeOut;
 use crate::types::Flag;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::lnet::config_ni_system;
+use lnet_dlc::request::Configure;
 use std::ffi::c_int;
 
 /// Prepares the library. Returns the number of a device, which is 0; other implementations return a
@@ -29,6 +30,7 @@ pub extern "C" fn _lustre_lnet_config_ni_system(
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
     call("lustre_lnet_config_ni_system", err_rc, |node, report| {
-        config_ni_system(node, up != 0, load_ni_from_mod != 0, seq_no, report)
+        let start = Configure { nets: load_ni_from_mod != 0, large_nids: false };
+        config_ni_system(node, (up != 0).then_some(start), seq_no, report)
     })
 }

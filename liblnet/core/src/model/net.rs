@@ -135,11 +135,13 @@ impl Nets {
     }
 
     /// The nets with `ni` added at the end of its net. [`Errno::Exists`] if the NID exists, or the interface is on
-    /// that net (cfg-040, OM-13).
+    /// that net with a NID of the same family (cfg-040, OM-13).
     pub(crate) fn with(&self, ni: Arc<Ni>) -> Result<Self, StartError> {
         let same = |its: &Arc<Ni>| {
+            // An interface may have one NID of each family.
+            let is_same_family = its.nid().to_u64().is_some() == ni.nid().to_u64().is_some();
             let (its, new) = (&its.config().interface, &ni.config().interface);
-            new.is_some() && its == new
+            new.is_some() && its == new && is_same_family
         };
         if self.ni(ni.nid()).is_some() || self.net(ni.nid().net()).is_some_and(|net| net.nis.iter().any(same))
         {

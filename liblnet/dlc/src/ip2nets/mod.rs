@@ -8,7 +8,7 @@ pub use text::{Ip2netsError, Ip2netsErrorCause, parse_string};
 
 use crate::InterfaceSpec;
 use lnet_os::interfaces::{
-    Family, HostInterface, Unusable, addresses_of, first_usable, has_address, is_link_local,
+    Family, HostInterface, Unusable, addresses_of, first_usable, has_address, is_link_local, without_large,
 };
 use lnet_wire::{Errno, IpRange, NetId};
 use std::net::IpAddr;
@@ -133,7 +133,11 @@ impl Mismatch {
 
 /// The addresses of a named interface that are in a range, the first of each family.
 fn addresses_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Result<Vec<IpAddr>, Mismatch> {
-    let families = families_of(ranges);
+    let families = match without_large(name) {
+        (_, true) => &[Family::V6],
+        (_, false) => families_of(ranges),
+    };
+    let (name, _) = without_large(name);
     let addresses = match name.parse::<IpAddr>() {
         Ok(address) => has_address(host, address).map(|()| vec![address]),
         Err(_) => all_of_families(host, name, families),
@@ -183,6 +187,7 @@ fn all_of_families(host: &[HostInterface], name: &str, families: &[Family]) -> R
 
 /// The name of the interface if that means `address`, its first IPv4 address; else the address.
 fn name_for(interface: &str, address: IpAddr, host: &[HostInterface]) -> String {
+    let (interface, _) = without_large(interface);
     let is_name = interface.parse::<IpAddr>().is_err();
     let first = addresses_of(host, interface, Family::V4).ok().and_then(|all| all.first().copied());
     if is_name && first == Some(address) { interface.to_owned() } else { address.to_string() }
@@ -191,6 +196,7 @@ fn name_for(interface: &str, address: IpAddr, host: &[HostInterface]) -> String 
 /// The name of the interface with this name or address. Each address of the IPv4 loopback range counts as an interface of its
 /// own: several nodes, and several interfaces of one, share it.
 fn owner_of<'a>(interface: &'a str, host: &'a [HostInterface]) -> &'a str {
+    let (interface, _) = without_large(interface);
     let Ok(address) = interface.parse::<IpAddr>() else { return interface };
     if address.is_ipv4() && address.is_loopback() {
         return interface;
@@ -302,6 +308,9 @@ mod tests {
             ("eth0", "fd99:7::/64", &[], &[contradiction("eth0", "fd99::1", "fd99:7::/64")]),
             ("eth3", "fd99::/64", &[], &[Mismatch::NoAddress("eth3".into(), Family::V6)]),
             ("eth4", "10.0.0.*", &[], &[Mismatch::NoAddress("eth4".into(), Family::V4)]),
+            ("eth0[large]", "", &["fd99::1"], &[]),
+            ("eth0[large][1]", "fd99::2", &["fd99::2[1]"], &[]),
+            ("eth0[large]", "10.0.0.1", &[], &[contradiction("eth0", "fd99::1", "10.0.0.1")]),
             ("fd99::2", "", &["fd99::2"], &[]),
             ("fd99::9", "", &[], &[missing("fd99::9")]),
         ];

@@ -3,21 +3,20 @@
 use super::error_text::error_text;
 use crate::ReturnCode;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Request};
+use crate::request::{Backend, Configure, Request};
 use lnet_wire::Errno;
 
-/// Starts LNet, with the nets configured for the start if `load_networks`; or stops it.
-/// It is success if nothing is to be done. `lustre_lnet_config_ni_system`.
+/// Starts LNet; or stops it, for `None`. It is success if nothing is to be done. `lustre_lnet_config_ni_system`.
 pub fn config_ni_system(
     backend: &dyn Backend,
-    up: bool,
-    load_networks: bool,
+    start: Option<Configure>,
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    let (operation, request) = match up {
-        true => (Operation::Configure, Request::Configure(load_networks)),
-        false => (Operation::Unconfigure, Request::Unconfigure),
+    let up = start.is_some();
+    let (operation, request) = match start {
+        Some(how) => (Operation::Configure, Request::Configure(how)),
+        None => (Operation::Unconfigure, Request::Unconfigure),
     };
     match backend.tell(request) {
         Ok(()) => report.success(operation, "lnet", seq_no),
@@ -43,15 +42,16 @@ mod tests {
     #[test]
     fn the_request_is_sent_and_the_nodes_error_is_returned() {
         let table = [
-            (true, true, Request::Configure(true), Ok(Reply::Done), 0),
-            (true, false, Request::Configure(false), Ok(Reply::Done), 0),
-            (false, false, Request::Unconfigure, Err(Errno::Busy), -16),
+            (Some(Configure { nets: true, large_nids: false }), Ok(Reply::Done), 0),
+            (Some(Configure { nets: false, large_nids: true }), Ok(Reply::Done), 0),
+            (None, Err(Errno::Busy), -16),
         ];
-        for (up, load, request, reply, rc) in table {
+        for (start, reply, rc) in table {
+            let request = start.map_or(Request::Unconfigure, Request::Configure);
             let fake = Fake::new([(request, reply)]);
             let mut report = Report::new();
-            assert_eq!(config_ni_system(&fake, up, load, SeqNo::NONE, &mut report), ReturnCode(rc));
-            let word = if up { "configure" } else { "unconfigure" };
+            assert_eq!(config_ni_system(&fake, start, SeqNo::NONE, &mut report), ReturnCode(rc));
+            let word = if start.is_some() { "configure" } else { "unconfigure" };
             assert!(report.errors_to_yaml().starts_with(&format!("{word}:\n    - lnet:\n")));
         }
     }

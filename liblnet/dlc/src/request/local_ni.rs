@@ -7,6 +7,15 @@ use lnet_wire::latency::Histogram;
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
 
+/// How LNet is started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configure {
+    /// Whether it has the nets that are configured for the start.
+    pub nets: bool,
+    /// Whether an interface that is given by its name has the NID with its IPv6 address.
+    pub large_nids: bool,
+}
+
 /// The tunables of an interface that every driver has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NiTunables {

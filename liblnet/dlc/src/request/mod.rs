@@ -22,8 +22,8 @@ pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds
 pub use global::{SetBy, Setting, SettingState, Tunables};
 pub use history::StateChange;
 pub use local_ni::{
-    AddLocalNi, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
-    SetConnsPerPeer, SetHealth, SetHealthKind, WaitingNi,
+    AddLocalNi, Configure, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiState, NiStatus,
+    NiTunables, SetConnsPerPeer, SetHealth, SetHealthKind, WaitingNi,
 };
 pub use peer::{
     AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Ping,
@@ -110,8 +110,8 @@ pub enum Request {
     FailNid(Option<Nid>, u32),
     /// (55) Mark an interface of a peer as alive or down, as an operator says. An unknown NID changes nothing.
     NotifyRouter(NetNotice),
-    /// (59) Start LNet; `true`: with the nets that are configured for the start. Does nothing if it has started.
-    Configure(bool),
+    /// (59) Start LNet. If it has started, interfaces that are added by their names have large NIDs from now on if that is asked for.
+    Configure(Configure),
     /// (56) Stop LNet. [`Errno::Busy`] while a program uses it.
     Unconfigure,
     /// (58) The distance of a NID. [`Reply::Distance`].

@@ -2,12 +2,15 @@
 
 use crate::ni_starter::find;
 use crate::node::{Node, logged};
-use lnet_core::lnd::StartError;
+use lnet_core::lnd::{NidSize, StartError};
 use lnet_core::{Core, Errno, Ni};
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::{AddLocalNi, DelLocalNi, SetConnsPerPeer};
 use lnet_dlc::{Reply, RequestError};
+use lnet_os::interfaces::without_large;
+use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Adds an interface; tunables that are not given are those of the node's start (cfg-020, cfg-025, cfg-035). Returns its NID, or
@@ -54,13 +57,12 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), RequestError> 
     let nids: Vec<Nid> = match &del.interface {
         None => on_net(del.net).iter().map(|ni| ni.nid()).collect(),
         Some(name) => {
-            let recorded = on_net(del.net).iter().find(|ni| ni.config().interface.as_ref() == Some(name));
-            vec![match recorded {
+            vec![match named(on_net(del.net), name, node.starter.nid_size()) {
                 Some(ni) => ni.nid(),
                 None if has_waited => return Ok(()),
                 None => {
                     let driver = node.starter.drivers.for_net(del.net).map_err(refused)?;
-                    find(driver, del.net, Some(name), node.starter.nid_size).map_err(refused)?.nid
+                    find(driver, del.net, Some(name), node.starter.nid_size()).map_err(refused)?.nid
                 }
             }]
         }
@@ -69,6 +71,21 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), RequestError> 
         return Err(Errno::NotFound.into());
     }
     Ok(nids.into_iter().try_for_each(|nid| node.remove_ni(nid))?)
+}
+
+/// The interface that was added under this name, or has this address. Of two with the same name, which have addresses of both families, that
+/// which would be added under it now.
+fn named<'a>(nis: &'a [Arc<Ni>], name: &str, size: NidSize) -> Option<&'a Arc<Ni>> {
+    if let Ok(address) = name.parse::<IpAddr>() {
+        return nis.iter().find(|ni| ni.nid().address() == address.into());
+    }
+    let (name, is_large) = without_large(name);
+    let is_long = |ni: &Ni| matches!(ni.nid().address(), Address::Long(_));
+    let of_name = || nis.iter().filter(|ni| ni.config().interface.as_deref() == Some(name));
+    if is_large {
+        return of_name().find(|ni| is_long(ni));
+    }
+    of_name().find(|ni| is_long(ni) == (size == NidSize::Large)).or_else(|| of_name().next())
 }
 
 /// Sets the number of connections of one interface, or of all that have connections. [`Errno::Invalid`] for a number out of

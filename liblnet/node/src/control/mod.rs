@@ -51,7 +51,10 @@ impl Backend for Node {
                 Ok(Reply::Done)
             }
             // A node that replies is configured, and only its owner may shut it down.
-            Request::Configure(_) => {
+            Request::Configure(how) => {
+                if how.large_nids {
+                    self.use_large_nids();
+                }
                 warnings.extend(local_ni::warnings(self));
                 Ok(Reply::Done)
             }

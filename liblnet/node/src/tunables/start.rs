@@ -8,6 +8,9 @@ use lnet_settings::{Access, InvalidValue, MAX_INT, MAX_WORD, Row, Spec, Unit, Va
 use lnet_settings::{choice, duration, field};
 use std::num::NonZeroUsize;
 
+/// The name of the setting of the size of NIDs, which a request may turn on.
+pub(super) const LARGE_NIDS: &str = "large_nids";
+
 pub(super) const START: &[Row<StartConfig>] = &[
     Row {
         spec: Spec {
@@ -160,7 +163,7 @@ pub(super) const START: &[Row<StartConfig>] = &[
     },
     Row {
         spec: Spec {
-            name: "large_nids",
+            name: LARGE_NIDS,
             sentence: "1: an interface that is given by its name has the NID with its IPv6 address, if it has one that is not link-local; \
                        0: that with its IPv4 address",
             values: Values::Switch,

@@ -1,9 +1,10 @@
 //! The origins of the settings of a running node.
 
 use super::for_each;
+use super::start::LARGE_NIDS;
 use crate::start_config::StartConfig;
 use lnet_dlc::request::{SetBy, SettingState};
-use lnet_settings::{ChangeTime, NODE, Setting, Settings};
+use lnet_settings::{ChangeTime, NODE, Setting, Settings, Value};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The settings and tunables of a running node, with the origins of their values.
@@ -58,6 +59,15 @@ impl SettingStates {
         }
     }
 
+    /// Records that `large_nids` is on, which no other setting of the start can change to.
+    pub(crate) fn note_large_nids(&self) {
+        let mut states = self.lock();
+        let by = states.on_behalf_of.clone();
+        if let Some(state) = states.at_start.iter_mut().find(|state| state.name == LARGE_NIDS) {
+            (state.value, state.set_by) = (Value::Number(1), by);
+        }
+    }
+
     /// Runs `import`, whose requests count as made by a file.
     pub(crate) fn while_importing<T>(&self, import: impl FnOnce() -> T) -> T {
         self.lock().on_behalf_of = SetBy::File;
@@ -83,7 +93,6 @@ impl SettingStates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lnet_settings::Value;
 
     #[test]
     fn who_set_a_setting_is_known_from_the_start_on() {
@@ -120,6 +129,9 @@ mod tests {
         let now = set(Setting::HealthSensitivity, 0);
         assert_eq!(of(&now, "health_sensitivity"), number(0, 100, SetBy::Command));
         assert_eq!(of(&now, "retry_count"), number(0, 2, SetBy::Command));
+        assert_eq!(of(&now, "large_nids"), number(0, 0, SetBy::Default));
+        states.note_large_nids();
+        assert_eq!(of(&now, "large_nids"), number(1, 0, SetBy::Command));
         assert_eq!(of(&now, "max_peers"), number(65_536, 65_536, SetBy::Default));
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::ops::error_text::OpError;
 use crate::request::{AddLocalNi, Backend, LndNumbers, LocalNi, Request, SetConnsPerPeer};
+use lnet_os::interfaces::without_large;
 use lnet_wire::Errno;
+use lnet_wire::nid::Address;
+use std::net::IpAddr;
 
 /// The change that makes an existing interface the requested one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +25,19 @@ pub(super) fn find(backend: &dyn Backend, asked: &AddLocalNi) -> Option<Box<Loca
 
 /// Whether `asked` names this interface, by its name or its address; one without a name is on its net alone.
 pub(crate) fn is_named(ni: &LocalNi, asked: &AddLocalNi) -> bool {
-    let name = asked.interface.as_deref();
-    let address = ni.nid.to_string();
-    let is_it = ni.interface.as_deref() == name || address.split('@').next() == name;
+    let Some(name) = asked.interface.as_deref() else {
+        return ni.nid.net() == asked.net && ni.interface.is_none();
+    };
+    let (name, is_large) = without_large(name);
+    let is_it = match name.parse::<IpAddr>() {
+        Ok(address) => ni.nid.address() == address.into(),
+        Err(_) => {
+            // Nets without IP addresses have interfaces that are named by numbers.
+            let is_name =
+                ni.interface.as_deref() == Some(name) || ni.nid.to_string().split('@').next() == Some(name);
+            is_name && (!is_large || matches!(ni.nid.address(), Address::Long(_)))
+        }
+    };
     ni.nid.net() == asked.net && is_it
 }
 
