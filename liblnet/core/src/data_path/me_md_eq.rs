@@ -180,6 +180,15 @@ impl DataPath {
         self.unlink(&md)
     }
 
+    /// Unlinks an MD like [`DataPath::md_unlink`], and then waits for its handler if that is running: `LNetMDUnlink` from 2.15 on. Does not
+    /// wait inside a handler, where that might never end.
+    pub fn md_unlink_and_wait(&self, md: MdHandle) -> Result<(), Errno> {
+        let md = self.objects.detach_md(md)?;
+        self.unlink(&md)?;
+        md.wait_until_delivered();
+        Ok(())
+    }
+
     /// Creates an event queue: `LNetEQAlloc`. Its ring holds `count` events (rounded up to a power of two); with 0 it
     /// has no ring. [`Errno::Invalid`] without ring and handler, [`Errno::NoMemory`].
     pub fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
