@@ -2,6 +2,8 @@
 //!
 //! A Rust function `_LNetPut` is exported as `LNetPut@@LNET_2.10` through `--defsym`: rustc passes a
 //! version script of its own that keeps plain names unversioned, so the name C sees must be a new one.
+//! The form of 2.17, `_LNetPut_2_17`, is exported twice: as `LNetPut_2_17@@LNET_2.17`, which the headers name, and
+//! as `LNetPut@LNET_2.17` for `dlvsym`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -26,8 +28,13 @@ fn main() {
 }
 
 fn export_symbols() {
-    for exported::Export { name, .. } in exported::exported() {
-        println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym={name}=_{name}");
+    for export in exported::all_forms() {
+        let symbol = export.symbol();
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym={symbol}=_{symbol}");
+        if let Some(name) = export.versioned_name() {
+            // The linker's language of expressions has no @ outside quotes.
+            println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym=\"{name}\"=_{symbol}");
+        }
     }
     let path = out_dir().join("lnet.map");
     write(&path, &linking::version_script());

@@ -25,14 +25,21 @@ const C: Language = Language { compiler: "gcc", name: "c", standards: &["c99", "
 const CXX: Language =
     Language { compiler: "g++", name: "c++", standards: &["c++11", "c++14", "c++17", "c++20"] };
 
+/// The releases whose API a program may ask for.
+const APIS: [&str; 3] = ["-DLNET_API=0x20a00", "-DLNET_API=0x20f08", "-DLNET_API=0x21100"];
+
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
     for language in [C, CXX] {
         let standards = language.known_standards();
-        let runs = headers().into_iter().flat_map(|header| {
-            standards.iter().map(move |standard| (*standard, vec![define("HEADER", &header)], single()))
-        });
-        language.all_compile(runs.collect());
+        let mut runs = Vec::new();
+        for header in headers() {
+            for api in APIS {
+                let defines = vec![api.to_owned(), define("HEADER", &header)];
+                runs.extend(standards.iter().map(|standard| (*standard, defines.clone(), single())));
+            }
+        }
+        language.all_compile(runs);
     }
 }
 
@@ -59,9 +66,33 @@ fn all_headers_compile_together_in_every_standard() {
     }
     for language in [C, CXX] {
         let standards = language.known_standards();
-        let runs =
-            sources.iter().flat_map(|source| standards.iter().map(|std| (*std, vec![], source.clone())));
-        language.all_compile(runs.collect());
+        let mut runs = Vec::new();
+        for source in &sources {
+            for api in APIS {
+                runs.extend(standards.iter().map(|std| (*std, vec![api.to_owned()], source.clone())));
+            }
+        }
+        language.all_compile(runs);
+    }
+}
+
+/// Fails if a program that asks for a release that there is not gets the API of another one.
+#[test]
+fn an_unknown_release_does_not_compile() {
+    for (api, compiles) in [
+        ("0x209ff", false),
+        ("0x20a00", true),
+        ("0x20a08", true),
+        ("0x20b00", false),
+        ("0x20c09", false),
+        ("0x20f00", true),
+        ("0x20f08", true),
+        ("0x21000", false),
+        ("0x21100", true),
+        ("0x21200", false),
+    ] {
+        let run = ("c11", vec![format!("-DLNET_API={api}"), define("HEADER", "lnet/api.h")], single());
+        assert_eq!(C.compile(&run).status.success(), compiles, "{api}");
     }
 }
 

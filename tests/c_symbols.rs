@@ -11,25 +11,85 @@ use std::process::Command;
 #[allow(dead_code, unreachable_pub)]
 mod exported;
 
-use exported::exported;
+use exported::{Export, Release, all_forms, exported, functions_of};
 
 /// Fails if a function is not exported, has another version, or is not in a header. Rust names, which rustc exports without a
 /// version beside C's, are excepted.
 #[test]
 fn exactly_the_functions_of_the_headers_are_exported_each_with_its_version() {
     let Some(symbols) = symbols_of("liblnet.so") else { return };
-    let expected: BTreeSet<String> = exported()
-        .flat_map(|export| [format!("{}@@{}", export.name, export.version()), format!("_{}", export.name)])
-        .collect();
+    let names = |export: &Export| {
+        let (symbol, version) = (export.symbol(), export.version());
+        [Some(format!("{symbol}@@{version}")), Some(format!("_{symbol}")), export.versioned_name()]
+    };
+    let expected: BTreeSet<String> = all_forms().flat_map(|export| names(&export)).flatten().collect();
     assert_eq!(symbols, expected);
 }
 
+/// Fails if a program that is linked to a symbol of a release before finds another function, or none.
 #[test]
-fn exactly_the_exported_functions_are_declared_each_in_its_header() {
-    let headers: BTreeSet<&str> = exported().map(|export| export.header).collect();
-    let Some(declared) = declared_in(&headers) else { return };
-    let expected = exported().map(|e| (e.header.to_owned(), e.name.to_owned())).collect();
-    assert_eq!(declared, expected);
+fn each_c_name_has_one_default_form_that_of_the_first_release() {
+    let mut seen = BTreeSet::new();
+    for export in all_forms() {
+        assert!(
+            seen.insert((export.name, export.version())),
+            "{}: twice in {}",
+            export.name,
+            export.version()
+        );
+        assert!(export.until >= export.release, "{}", export.name);
+        let is_default = export.versioned_name().is_none();
+        assert_eq!(is_default, export.release == Release::V2_10, "{}", export.name);
+    }
+}
+
+/// Fails if a program of a release gets a function that the release does not have, or in another form than the table says.
+#[test]
+fn exactly_the_functions_of_each_release_are_declared_each_in_its_header() {
+    for release in Release::ALL {
+        let functions = functions_of(release);
+        let headers: BTreeSet<&str> = functions.iter().map(|export| export.header).collect();
+        let api = format!("-DLNET_API={:#x}", release.api());
+        let Some(declared) = declared_below("include", &headers, &[&api]) else { return };
+        let expected = functions.iter().map(|e| (e.header.to_owned(), e.name.to_owned())).collect();
+        assert_eq!(declared, expected, "{}", release.name());
+    }
+}
+
+/// Fails if a header declares a function without its symbol: programs would call the form of another release.
+#[test]
+fn a_program_of_each_release_needs_the_symbols_of_its_forms() {
+    for release in Release::ALL {
+        let functions = functions_of(release);
+        let Some(needed) = symbols_of_calls(&functions, release) else { return };
+        let expected: BTreeSet<String> = functions.iter().map(Export::symbol).collect();
+        assert_eq!(needed, expected, "{}", release.name());
+    }
+}
+
+/// The symbols that a program of this release needs if it names each of these functions; `None` without a compiler.
+fn symbols_of_calls(functions: &[Export], release: Release) -> Option<BTreeSet<String>> {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let out = tempfile::tempdir().unwrap();
+    let (source, object) = (out.path().join("calls.c"), out.path().join("calls.o"));
+    let headers: BTreeSet<&str> = functions.iter().map(|export| export.header).collect();
+    let mut text: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
+    let names: Vec<String> = functions.iter().map(|export| format!("(void *){}", export.name)).collect();
+    text += &format!("void *calls[] = {{ {} }};\n", names.join(",\n"));
+    fs::write(&source, text).unwrap();
+    let api = format!("-DLNET_API={:#x}", release.api());
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-c", "-w", &api, "-I"]).arg(include).arg("-o").arg(&object).arg(source);
+    let Ok(gcc) = gcc.status() else {
+        test_support::skip("no gcc");
+        return None;
+    };
+    assert!(gcc.success());
+    let Ok(nm) = Command::new("nm").args(["-u", "-j"]).arg(&object).output() else {
+        test_support::skip("no nm");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&nm.stdout).lines().map(str::to_owned).collect())
 }
 
 #[test]
@@ -62,7 +122,7 @@ fn libm0net_exports_exactly_what_its_headers_declare() {
         "net/net_internal.h",
     ]);
     let Some((symbols, declared)) =
-        symbols_of("libm0net.so").zip(declared_below("consumers/motr-net/include", &headers))
+        symbols_of("libm0net.so").zip(declared_below("consumers/motr-net/include", &headers, &[]))
     else {
         return;
     };
@@ -105,7 +165,7 @@ fn exactly_the_recorded_symbols_are_exported() {
         // Rust names have no version in a library whose C names have one.
         let versioned = symbols.iter().any(|symbol| symbol.contains("@@"));
         let symbols: BTreeSet<String> = match versioned {
-            true => symbols.iter().filter(|it| it.contains("@@")).map(|it| it.replace("@@", "@")).collect(),
+            true => symbols.iter().filter(|it| it.contains('@')).map(|it| it.replace("@@", "@")).collect(),
             false => symbols.iter().map(|symbol| format!("{symbol}@Base")).collect(),
         };
         let gone: Vec<&String> = recorded.difference(&symbols).collect();
@@ -157,11 +217,15 @@ fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
 
 /// The headers, with the functions that they and the headers they include declare; `None` if there is no gcc.
 fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
-    declared_below("include", headers)
+    declared_below("include", headers, &[])
 }
 
-/// Does the same for headers in a directory of the repository.
-fn declared_below(directory: &str, headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
+/// Does the same for headers in a directory of the repository, with these options of the compiler.
+fn declared_below(
+    directory: &str,
+    headers: &BTreeSet<&str>,
+    options: &[&str],
+) -> Option<BTreeSet<(String, String)>> {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let out = tempfile::tempdir().unwrap();
     let (source, declared) = (out.path().join("declared.c"), out.path().join("declared.txt"));
@@ -169,6 +233,7 @@ fn declared_below(directory: &str, headers: &BTreeSet<&str>) -> Option<BTreeSet<
     fs::write(&source, &text).unwrap();
 
     let gcc = Command::new("gcc")
+        .args(options)
         .args(["-fsyntax-only", "-aux-info"])
         .arg(&declared)
         .arg("-I")

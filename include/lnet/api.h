@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The functions of the LNet API, as of Lustre 2.10.
+/* The functions of the LNet API: of Lustre 2.10, or of the release that LNET_API names.
  *
  * Results: 0 or a positive number for success, a negative errno for failure; errno is never set. Every function but
  * LNetNIInit returns -ENETDOWN while the network is down, and in a child process after fork (which may start the
@@ -52,14 +52,17 @@ int LNetNIFini(void);
 
 /* ---- addresses ---- */
 
+#if LNET_API < 0x20f00
 /**
- * Stores in *id the address of this node's interface number index. Number 0 is 0@lo.
+ * Stores in *id the address of this node's interface number index. Number 0 is 0@lo. Interfaces with 16-byte addresses are not counted.
  *
  * Returns 0; -ENOENT if there is no interface with this number, with *id unchanged.
  * Allowed in an event handler.
  */
 int LNetGetId(unsigned int index, struct lnet_process_id *id);
+#endif
 
+#if LNET_API < 0x21100
 /**
  * The distance of an interface: 0 for an interface of this node, 1 on a network that this node is on, more
  * over routers.
@@ -100,10 +103,12 @@ int LNetAddPeer(lnet_nid_t *nids, __u32 num_nids);
  * Errors: -ENETDOWN.
  */
 int LNetPeerDiscovered(lnet_nid_t nid);
+#endif
 
 /** Whether this node discovers others: 1 or 0. From 2.12. Errors: -ENETDOWN. Allowed in an event handler. */
 int LNetGetPeerDiscoveryStatus(void);
 
+#if LNET_API < 0x20f00
 /** Logs this node's knowledge of a peer. Allowed in an event handler. */
 void LNetDebugPeer(struct lnet_process_id id);
 
@@ -143,6 +148,7 @@ int LNetMEInsert(struct lnet_handle_me current, struct lnet_process_id match_id,
  * `unlinked` set. The handle is invalid on return. Error: -ENOENT. Must not be called from an event handler.
  */
 int LNetMEUnlink(struct lnet_handle_me me);
+#endif
 
 /* ---- memory ---- */
 
@@ -163,6 +169,7 @@ void *LNetMemAlloc(size_t length);
  */
 int LNetMemFree(void *memory);
 
+#if LNET_API < 0x20f00
 /* ---- memory descriptors ---- */
 
 /**
@@ -252,7 +259,9 @@ int LNetEQWait(struct lnet_handle_eq eq, struct lnet_event *event);
  */
 int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_event *event,
 		int *which);
+#endif
 
+#if LNET_API < 0x21100
 /* ---- moving data ---- */
 
 /**
@@ -283,7 +292,9 @@ int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_ev
 int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack,
 		struct lnet_process_id target, unsigned int portal, __u64 match_bits,
 		unsigned int offset, __u64 hdr_data);
+#endif
 
+#if LNET_API < 0x20f00
 /**
  * Fetches data from a target into all of a memory descriptor.
  *
@@ -294,6 +305,7 @@ int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack
  */
 int LNetGet(lnet_nid_t self_nid, struct lnet_handle_md md, struct lnet_process_id target,
 		unsigned int portal, __u64 match_bits, unsigned int offset);
+#endif
 
 /* ---- portals ---- */
 
@@ -358,6 +370,10 @@ int LNetCtl(unsigned int cmd, void *arg);
 
 #ifdef __cplusplus
 }
+#endif
+
+#if LNET_API >= 0x20f00
+#include <lnet/v2_15/api.h>
 #endif
 
 #endif

@@ -18,12 +18,24 @@ enum {
 	LOLND = 9,
 	GNILND = 13,
 	GNIIPLND = 14,
+#if LNET_API < 0x20f00
 	PTL4LND = 15
+#else
+	PTL4LND = 15,
+	KFILND = 16,
+	TOFULND = 17,
+	EFALND = 18,
+	BXI3LND = 19
+#endif
 };
 
 /** The number of strings that libcfs_next_nidstring keeps, and the number of bytes of each that a caller may use. */
 #define LNET_NIDSTR_COUNT 1024
+#if LNET_API < 0x20f00
 #define LNET_NIDSTR_SIZE 32
+#else
+#define LNET_NIDSTR_SIZE 64
+#endif
 
 /**
  * The next of 1024 strings that are used in turn, never NULL. A string is valid until 1024 others have
@@ -134,6 +146,7 @@ bool cfs_nidrange_is_contiguous(struct list_head *list);
  */
 void cfs_nidrange_find_min_max(struct list_head *list, char *min, char *max, size_t len);
 
+#if LNET_API < 0x20f00
 /**
  * The conversion between a driver's addresses and strings. It is for drivers within LNet: no function of the API
  * takes or returns this structure.
@@ -150,9 +163,14 @@ struct netstrfns {
 	bool (*nf_is_contiguous)(struct list_head *nidlist);
 	void (*nf_min_max)(struct list_head *nidlist, __u32 *min_nid, __u32 *max_nid);
 };
+#endif
 
 #ifdef __cplusplus
 }
+#endif
+
+#if LNET_API >= 0x20f00
+#include <lnet/v2_15/nidstr.h>
 #endif
 
 #endif

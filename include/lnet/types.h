@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The types and constants of the LNet API, as of Lustre 2.10. */
+/* The types and constants of the LNet API: of Lustre 2.10, or of the release that LNET_API names. */
 #ifndef LNET_TYPES_H
 #define LNET_TYPES_H
 
@@ -42,6 +42,9 @@ typedef __u32 lnet_pid_t;
 #define LNET_MAX_IOV 256
 /** The maximum number of interfaces that one NI may name. */
 #define LNET_NUM_INTERFACES 16
+#if LNET_API >= 0x20f00
+#define LNET_INTERFACES_NUM 16
+#endif
 /** The largest payload of one message, as a power of two and in bytes. */
 #define LNET_MTU_BITS 20
 #define LNET_MTU (1 << LNET_MTU_BITS)
@@ -102,7 +105,11 @@ static inline __u32 LNET_NETNUM(__u32 net)
 /** The type of a network: SOCKLND, O2IBLND, ... */
 static inline __u32 LNET_NETTYP(__u32 net)
 {
+#if LNET_API >= 0x20f00
+	return (net >> 16) & 0xffU;
+#else
 	return (net >> 16) & 0xffffU;
+#endif
 }
 
 /** The network of a type and a number. */
@@ -139,6 +146,7 @@ struct lnet_handle_md {
 };
 typedef struct lnet_handle_md lnet_handle_md_t;
 
+#if LNET_API < 0x20f00
 /** The handle of a match entry. Opaque; never reused while the network is up. */
 struct lnet_handle_me {
 	/** Opaque; all ones is no handle. */
@@ -164,6 +172,8 @@ static inline int LNetEQHandleIsInvalid(struct lnet_handle_eq h)
 {
 	return h.cookie == (__u64)LNET_WIRE_HANDLE_COOKIE_NONE;
 }
+
+#endif
 
 /** Makes a memory descriptor handle name nothing. */
 static inline void LNetInvalidateMDHandle(struct lnet_handle_md *h)
@@ -209,20 +219,38 @@ typedef enum lnet_ins_pos lnet_ins_pos;
 #define LNET_MD_TRUNCATE (1 << 4)
 /** Messages that arrive here are not acknowledged, even if their senders ask for an acknowledgement. */
 #define LNET_MD_ACK_DISABLE (1 << 5)
+#if LNET_API < 0x20f00
 /** `start` is an array of struct iovec, or of Linux's struct kvec, which has the same layout. */
 #define LNET_MD_IOVEC (1 << 6)
+#endif
 /** `max_size` is valid. */
 #define LNET_MD_MAX_SIZE (1 << 7)
-/** `start` is an array of lnet_kiov_t. */
+/** `start` is an array of lnet_kiov_t; from 2.15 on, of struct bio_vec, which has the same layout. */
 #define LNET_MD_KIOV (1 << 8)
 /** `bulk_handle` is valid. */
 #define LNET_MD_BULK_HANDLE (1 << 9)
+#if LNET_API < 0x20f00
 /** Has no meaning; some consumers use the name. */
 #define LNET_MD_PHYS 0
+#else
+/** These have no effect: responses are always awaited for the transaction timeout. */
+#define LNET_MD_TRACK_RESPONSE (1 << 10)
+#define LNET_MD_NO_TRACK_RESPONSE (1 << 11)
+/** Has no effect: there is no such network. */
+#define LNET_MD_GNILND (1 << 12)
+#endif
+#if LNET_API >= 0x21100
+/** Has no effect: the memory is the program's. */
+#define LNET_MD_GPU_ADDR (1 << 13)
+#endif
 
 /** The threshold of an MD without a limit. */
 #define LNET_MD_THRESH_INF (-1)
 
+/** The type of pages; in user space a `struct page *` is the address of the page's memory. */
+struct page;
+
+#if LNET_API < 0x20f00
 /**
  * Describes memory and the operations that may use it. The structure, and the fragment array it may point to,
  * are copied by LNetMDAttach and LNetMDBind; the memory itself is borrowed until the last event of the
@@ -251,9 +279,6 @@ struct lnet_md {
 };
 typedef struct lnet_md lnet_md_t;
 
-/** The type of pages; in user space a `struct page *` is the address of the page's memory. */
-struct page;
-
 /** One fragment of an MD with LNET_MD_KIOV. In user space a page is its address. */
 struct lnet_kiov {
 	/** The address of the page. */
@@ -264,6 +289,7 @@ struct lnet_kiov {
 	unsigned int kiov_offset;
 };
 typedef struct lnet_kiov lnet_kiov_t;
+#endif
 
 /* ---- events ---- */
 
@@ -296,6 +322,7 @@ enum lnet_event_kind {
 };
 typedef enum lnet_event_kind lnet_event_kind_t;
 
+#if LNET_API < 0x20f00
 /** An event of a memory descriptor. */
 struct lnet_event {
 	/** The process that the message was sent to. */
@@ -348,6 +375,7 @@ typedef void (*lnet_eq_handler_t)(struct lnet_event *event);
 
 /** No handler: the events are fetched with LNetEQGet, LNetEQWait or LNetEQPoll. */
 #define LNET_EQ_HANDLER_NONE NULL
+#endif
 
 /* ---- on the wire: packed, little-endian except hdr_data ---- */
 
@@ -493,6 +521,10 @@ typedef struct lnet_counters lnet_counters_t;
 
 #ifdef __cplusplus
 }
+#endif
+
+#if LNET_API >= 0x20f00
+#include <lnet/v2_15/types.h>
 #endif
 
 #endif

@@ -1,25 +1,95 @@
-// Every function of the C API, once: its name, its header, and which consumers call it. Those of the settings are in the table of settings.
+// Every function of the C API, once in each form that it has: its name, its header, which consumers call it, and the release of Lustre that
+// has the form. Those of the settings are in the table of settings.
 //
-// The build script exports exactly these (with the symbol version), a test compares the built library with them, and `xtask` makes
+// The build script exports exactly these (with the symbol versions), a test compares the built library with them, and `xtask` makes
 // `docs/c-api-matrix.md` and the headers from them. No `//!` here: all three include this file.
 
-/// A function of the C API.
+/// A release of Lustre whose C API the library has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Release {
+    /// 2.10: what a program gets that names no release.
+    V2_10,
+    /// 2.15.
+    V2_15,
+    /// 2.17.
+    V2_17,
+}
+
+impl Release {
+    /// The release as the macro `LNET_API` has it.
+    pub const fn api(self) -> u32 {
+        match self {
+            Self::V2_10 => 0x20a00,
+            Self::V2_15 => 0x20f08,
+            Self::V2_17 => 0x21100,
+        }
+    }
+
+    /// All releases, the oldest first.
+    pub const ALL: [Self; 3] = [Self::V2_10, Self::V2_15, Self::V2_17];
+
+    /// The release as Lustre writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V2_10 => "2.10",
+            Self::V2_15 => "2.15",
+            Self::V2_17 => "2.17",
+        }
+    }
+
+    /// The version of the symbols of the forms that the release has first.
+    pub const fn version(self) -> &'static str {
+        match self {
+            Self::V2_10 => "LNET_2.10",
+            Self::V2_15 => "LNET_2.15",
+            Self::V2_17 => "LNET_2.17",
+        }
+    }
+
+    /// The end of the symbols, and of the names in Rust, of the forms that the release has first.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::V2_10 => "",
+            Self::V2_15 => "_2_15",
+            Self::V2_17 => "_2_17",
+        }
+    }
+}
+
+/// A function of the C API, in one form.
 #[derive(Clone, Copy)]
 pub struct Export {
-    /// The C name; the Rust function has a `_` before it.
+    /// The C name.
     pub name: &'static str,
     /// The header that declares the function.
     pub header: &'static str,
     /// The consumers that are known to call the function: `p` ptlrpc, `s` LNet selftest, `m` Motr.
     pub users: &'static str,
+    /// The first release that has this form.
+    pub release: Release,
+    /// The last release that has this form.
+    pub until: Release,
 }
 
 const fn export(name: &'static str, header: &'static str, users: &'static str) -> Export {
-    Export { name, header, users }
+    Export { name, header, users, release: Release::V2_10, until: Release::V2_17 }
 }
 
-/// The version of every symbol except those of liblnetconfig.
-pub const SYMBOL_VERSION: &str = "LNET_2.10";
+/// A function that 2.15 does not have any more.
+const fn ended(name: &'static str, header: &'static str, users: &'static str) -> Export {
+    Export { name, header, users, release: Release::V2_10, until: Release::V2_10 }
+}
+
+/// A form that came later, and that the last release still has.
+const fn form(release: Release, name: &'static str, header: &'static str) -> Export {
+    Export { name, header, users: "", release, until: Release::V2_17 }
+}
+
+/// A form that came with one release and went with the next.
+const fn only(release: Release, name: &'static str, header: &'static str) -> Export {
+    Export { name, header, users: "", release, until: release }
+}
+
 /// The version of liblnetconfig's symbols.
 pub const LNETCONFIG_VERSION: &str = "LNETCONFIG_2.15";
 
@@ -31,17 +101,75 @@ impl Export {
 
     /// The version of the function's symbol.
     pub fn version(&self) -> &'static str {
-        if self.is_lnetconfig() { LNETCONFIG_VERSION } else { SYMBOL_VERSION }
+        if self.is_lnetconfig() { LNETCONFIG_VERSION } else { self.release.version() }
+    }
+
+    /// The symbol that programs link, which is its default version; the Rust function has a `_` before it. The forms of later releases have
+    /// symbols of their own, so that the compiler, and not the linker, decides which one a program gets.
+    pub fn symbol(&self) -> String {
+        format!("{}{}", self.name, self.release.suffix())
+    }
+
+    /// The symbol for `dlvsym`: the C name with the release's version. `None` if [`Export::symbol`] is that.
+    pub fn versioned_name(&self) -> Option<String> {
+        (self.release > Release::V2_10).then(|| format!("{}@{}", self.name, self.version()))
     }
 }
 
-/// All exported functions.
+/// The functions that a program of this release has, each in the newest form that is not newer than the release.
+pub fn functions_of(release: Release) -> Vec<Export> {
+    let is_there = |export: &Export| export.release <= release && release <= export.until;
+    let newest = |one: &Export| {
+        let same = all_forms().filter(|other| other.name == one.name && is_there(other));
+        same.map(|other| other.release).max() == Some(one.release)
+    };
+    all_forms().filter(|export| is_there(export) && newest(export)).collect()
+}
+
+/// All exported functions in all forms.
+pub fn all_forms() -> impl Iterator<Item = Export> {
+    exported().chain(LATER.iter().copied())
+}
+
+/// All exported functions of 2.10 and liblnetconfig, each in the form of an unversioned symbol.
 pub fn exported() -> impl Iterator<Item = Export> {
     let of_settings = lnet_settings::c_functions().into_iter();
     let of_settings =
         of_settings.map(|function| export(function.name, "lnet/lnetconfig/liblnetconfig.h", ""));
     WRITTEN.iter().copied().chain(of_settings)
 }
+
+const API_2_15: &str = "lnet/v2_15/api.h";
+const API_2_17: &str = "lnet/v2_17/api.h";
+const NIDSTR_2_15: &str = "lnet/v2_15/nidstr.h";
+
+/// The forms of later releases. A function without a row here is in these releases what it is in 2.10.
+const LATER: &[Export] = &[
+    only(Release::V2_15, "LNetGetId", API_2_15),
+    only(Release::V2_15, "LNetIsPeerLocal", API_2_15),
+    form(Release::V2_15, "LNetDebugPeer", API_2_15),
+    form(Release::V2_15, "LNetMEAttach", API_2_15),
+    form(Release::V2_15, "LNetMDAttach", API_2_15),
+    form(Release::V2_15, "LNetMDBind", API_2_15),
+    only(Release::V2_15, "__LNetMDUnlink", API_2_15),
+    form(Release::V2_15, "lnet_assert_handler_unused", API_2_15),
+    only(Release::V2_15, "LNetGet", API_2_15),
+    form(Release::V2_15, "libcfs_nidstr_r", NIDSTR_2_15),
+    form(Release::V2_15, "libcfs_strnid", NIDSTR_2_15),
+    form(Release::V2_15, "libcfs_stranynid", NIDSTR_2_15),
+    form(Release::V2_15, "libcfs_idstr", NIDSTR_2_15),
+    form(Release::V2_17, "LNetGetId", API_2_17),
+    form(Release::V2_17, "LNetDist", API_2_17),
+    form(Release::V2_17, "LNetPrimaryNID", API_2_17),
+    form(Release::V2_17, "LNetIsPeerLocal", API_2_17),
+    form(Release::V2_17, "LNetLocalPrimaryNID", API_2_17),
+    form(Release::V2_17, "LNetAddPeer", API_2_17),
+    form(Release::V2_17, "LNetPeerDiscovered", API_2_17),
+    form(Release::V2_17, "LNetFetchNIDs", API_2_17),
+    form(Release::V2_17, "LNetMDUnlink", API_2_17),
+    form(Release::V2_17, "LNetPut", API_2_17),
+    form(Release::V2_17, "LNetGet", API_2_17),
+];
 
 /// The functions that are written by hand; the others are made from the table of settings.
 const WRITTEN: &[Export] = &[
@@ -57,16 +185,16 @@ const WRITTEN: &[Export] = &[
     export("LNetMemAlloc", "lnet/api.h", ""),
     export("LNetMemFree", "lnet/api.h", ""),
     export("LNetMEAttach", "lnet/api.h", "psm"),
-    export("LNetMEInsert", "lnet/api.h", ""),
-    export("LNetMEUnlink", "lnet/api.h", "psm"),
+    ended("LNetMEInsert", "lnet/api.h", ""),
+    ended("LNetMEUnlink", "lnet/api.h", "psm"),
     export("LNetMDAttach", "lnet/api.h", "psm"),
     export("LNetMDBind", "lnet/api.h", "psm"),
-    export("LNetMDUnlink", "lnet/api.h", "psm"),
-    export("LNetEQAlloc", "lnet/api.h", "psm"),
-    export("LNetEQFree", "lnet/api.h", "psm"),
-    export("LNetEQGet", "lnet/api.h", ""),
-    export("LNetEQWait", "lnet/api.h", ""),
-    export("LNetEQPoll", "lnet/api.h", ""),
+    ended("LNetMDUnlink", "lnet/api.h", "psm"),
+    ended("LNetEQAlloc", "lnet/api.h", "psm"),
+    ended("LNetEQFree", "lnet/api.h", "psm"),
+    ended("LNetEQGet", "lnet/api.h", ""),
+    ended("LNetEQWait", "lnet/api.h", ""),
+    ended("LNetEQPoll", "lnet/api.h", ""),
     export("LNetPut", "lnet/api.h", "psm"),
     export("LNetGet", "lnet/api.h", "psm"),
     export("LNetSetLazyPortal", "lnet/api.h", "ps"),

@@ -11,12 +11,13 @@ const SONAME: &str = "liblnet.so.1";
 /// The version script of `liblnet.so.1`: which names it exports, with which versions.
 pub fn version_script() -> String {
     let mut script = String::new();
-    for (version, rest) in [(exported::SYMBOL_VERSION, "  local: *;\n"), (exported::LNETCONFIG_VERSION, "")] {
+    let versions = exported::Release::ALL.map(exported::Release::version);
+    for (at, version) in versions.into_iter().chain([exported::LNETCONFIG_VERSION]).enumerate() {
         script.push_str(&format!("{version} {{\n  global:\n"));
-        for export in exported::exported().filter(|export| export.version() == version) {
-            script.push_str(&format!("    {};\n", export.name));
+        for export in exported::all_forms().filter(|export| export.version() == version) {
+            script.push_str(&format!("    {};\n", export.symbol()));
         }
-        script.push_str(&format!("{rest}}};\n"));
+        script.push_str(if at == 0 { "  local: *;\n};\n" } else { "};\n" });
     }
     script
 }
@@ -57,7 +58,7 @@ pub fn need_liblnet() {
 /// The library without code.
 fn make_stand_in(out: &Path) -> Result<PathBuf, String> {
     let (source, script, library) = (out.join("stand-in.c"), out.join("stand-in.map"), out.join(SONAME));
-    let functions = exported::exported().map(|export| format!("void {}(void) {{}}\n", export.name));
+    let functions = exported::all_forms().map(|export| format!("void {}(void) {{}}\n", export.symbol()));
     let written =
         fs::write(&source, functions.collect::<String>()).and_then(|()| fs::write(&script, version_script()));
     written.map_err(|error| format!("{}: {error}", out.display()))?;

@@ -42,11 +42,7 @@ pub unsafe extern "C" fn _LNetPut(
     hdr_data: __u64,
 ) -> c_int {
     entry("LNetPut", || {
-        let ack = match ack {
-            n if n == lnet_ack_req::LNET_ACK_REQ as u32 => true,
-            n if n == lnet_ack_req::LNET_NOACK_REQ as u32 => false,
-            _ => return Err(Errno::Invalid),
-        };
+        let ack = wants_ack(ack)?;
         let target = target_of(target, portal, match_bits, offset);
         backend::with(|node| node.put(Nid::from_u64(self_nid), md.into(), ack, target, hdr_data)).map(|()| 0)
     })
@@ -73,6 +69,16 @@ pub unsafe extern "C" fn _LNetGet(
     })
 }
 
-fn target_of(id: lnet_process_id, portal: u32, match_bits: u64, offset: u32) -> Target {
+/// Reads an `enum lnet_ack_req` from C.
+pub(crate) fn wants_ack(ack: EnumAckReq) -> Result<bool, Errno> {
+    match ack {
+        n if n == lnet_ack_req::LNET_ACK_REQ as u32 => Ok(true),
+        n if n == lnet_ack_req::LNET_NOACK_REQ as u32 => Ok(false),
+        _ => Err(Errno::Invalid),
+    }
+}
+
+/// The target of a PUT or GET.
+pub(crate) fn target_of(id: lnet_process_id, portal: u32, match_bits: u64, offset: u32) -> Target {
     Target { nid: Nid::from_u64(id.nid), pid: Pid(id.pid), portal, match_bits, offset }
 }

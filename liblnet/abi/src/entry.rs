@@ -80,6 +80,12 @@ impl FromErrno for () {
     fn from_errno(_: Errno) -> Self {}
 }
 
+impl FromErrno for bool {
+    fn from_errno(_: Errno) -> Self {
+        false
+    }
+}
+
 /// A string that the call reads: `char *` where C's prototype has no `const`.
 pub(crate) type InString<'a> = lnet_os::c_pointer::Text<'a>;
 

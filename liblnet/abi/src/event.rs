@@ -30,14 +30,7 @@ pub(crate) fn event_to_c(event: &Event) -> lnet_event {
         initiator: party(event.initiator),
         source: party(event.source),
         sender: if unlink { 0 } else { nid_to_c(event.sender) },
-        r#type: match event.kind {
-            EventKind::Get => lnet_event_kind::LNET_EVENT_GET,
-            EventKind::Put => lnet_event_kind::LNET_EVENT_PUT,
-            EventKind::Reply => lnet_event_kind::LNET_EVENT_REPLY,
-            EventKind::Ack => lnet_event_kind::LNET_EVENT_ACK,
-            EventKind::Send => lnet_event_kind::LNET_EVENT_SEND,
-            EventKind::Unlink => lnet_event_kind::LNET_EVENT_UNLINK,
-        },
+        r#type: kind_to_c(event.kind),
         pt_index: event.portal,
         match_bits: event.match_bits,
         rlength: event.rlength,
@@ -45,11 +38,28 @@ pub(crate) fn event_to_c(event: &Event) -> lnet_event {
         md_handle: lnet_handle_md { cookie: event.md_handle.cookie() },
         md: md_to_c(&event.md),
         hdr_data: event.hdr_data,
-        status: event.status.map_or_else(|errno| listed(errno).to_c(), |()| 0),
+        status: status_to_c(event.status),
         unlinked: event.unlinked.into(),
         offset: event.offset,
         sequence: event.sequence as c_ulong,
     }
+}
+
+/// The type of an event, which is the same in all releases.
+pub(crate) const fn kind_to_c(kind: EventKind) -> lnet_event_kind {
+    match kind {
+        EventKind::Get => lnet_event_kind::LNET_EVENT_GET,
+        EventKind::Put => lnet_event_kind::LNET_EVENT_PUT,
+        EventKind::Reply => lnet_event_kind::LNET_EVENT_REPLY,
+        EventKind::Ack => lnet_event_kind::LNET_EVENT_ACK,
+        EventKind::Send => lnet_event_kind::LNET_EVENT_SEND,
+        EventKind::Unlink => lnet_event_kind::LNET_EVENT_UNLINK,
+    }
+}
+
+/// The status of an event.
+pub(crate) fn status_to_c(status: Result<(), Errno>) -> c_int {
+    status.map_or_else(|errno| listed(errno).to_c(), |()| 0)
 }
 
 /// The errno among those that c-abi 1.6 lists: a peer that refuses connections cannot be reached.

@@ -25,6 +25,7 @@
 //! | `cyaml` | `cYAML_*`: YAML as a tree |
 //! | `parser` | `Parser_*`: command lines |
 //! | `dlc` | `lustre_lnet_*`, `lustre_yaml_*`: configuration |
+//! | `v2_15`, `v2_17` | the forms of functions that these releases of Lustre have and 2.10 has not |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 // The safety contract of a C function is its C documentation.
 #![allow(clippy::missing_safety_doc)]
@@ -50,6 +51,8 @@ pub mod peer;
 pub mod portal;
 pub mod string;
 pub mod types;
+pub mod v2_15;
+pub mod v2_17;
 
 mod backend;
 mod entry;

@@ -1,12 +1,12 @@
 //! Memory descriptors: C's description of memory is checked and copied.
 
-use crate::backend;
+use crate::backend::{self, ProgramNode};
 use crate::entry::{entry, not_null};
 use crate::me::auto_unlink;
 use crate::types::{COOKIE_NONE, EnumUnlink, lnet_handle_md, lnet_handle_me, lnet_kiov, lnet_md};
 use lnet_core::memory::MemRange;
-use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Near};
-use std::ffi::c_int;
+use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// The most fragments of an MD (`LNET_MAX_IOV`).
 const MAX_FRAGMENTS: u32 = 256;
@@ -34,18 +34,11 @@ pub unsafe extern "C" fn _LNetMDAttach(
     handle: *mut lnet_handle_md,
 ) -> c_int {
     entry("LNetMDAttach", || {
-        let handle = not_null(handle)?;
         // SAFETY: `md` describes memory of the program's, and fragments if it says so, which are there until the call returns.
-        let (spec, memory) = unsafe { parse(&md) }?;
-        if !for_targets(spec.options) {
-            return Err(Errno::Invalid);
-        }
-        let unlink = auto_unlink(unlink)?;
-        let mut store = |md: MdHandle| {
-            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
-            unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) }
-        };
-        backend::with(|node| node.md_attach(me.into(), spec, memory, unlink, &mut store)).map(|()| 0)
+        let (spec, memory) = unsafe { parse(&fields(&md)) }?;
+        let spec = MdSpec { eq: queue(&md), ..spec };
+        // SAFETY: NULL, or a variable of the program's, which the call may write until it returns.
+        backend::with(|node| unsafe { attach(node, me.into(), (spec, memory), unlink, handle) }).map(|()| 0)
     })
 }
 
@@ -59,17 +52,11 @@ pub unsafe extern "C" fn _LNetMDAttach(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *mut lnet_handle_md) -> c_int {
     entry("LNetMDBind", || {
-        let handle = not_null(handle)?;
         // SAFETY: `md` describes memory of the program's, and fragments if it says so, which are there until the call returns.
-        let (spec, memory) = unsafe { parse(&md) }?;
-        if for_targets(spec.options) {
-            return Err(Errno::Invalid);
-        }
-        let unlink = auto_unlink(unlink)?;
-        let md = backend::with(|node| node.md_bind(spec, memory, unlink))?;
-        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
-        unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) };
-        Ok(0)
+        let (spec, memory) = unsafe { parse(&fields(&md)) }?;
+        let spec = MdSpec { eq: queue(&md), ..spec };
+        // SAFETY: NULL, or a variable of the program's, which the call may write until it returns.
+        backend::with(|node| unsafe { bind(node, (spec, memory), unlink, handle) }).map(|()| 0)
     })
 }
 
@@ -84,15 +71,78 @@ pub unsafe extern "C" fn _LNetMDUnlink(md: lnet_handle_md) -> c_int {
     entry("LNetMDUnlink", || backend::with(|node| node.md_unlink(md.into())).map(|()| 0))
 }
 
+/// Attaches a descriptor to a match entry: `LNetMDAttach`. Stores its handle before its first event.
+///
+/// # Safety
+/// `handle` is NULL, or valid for a write until this returns.
+pub(crate) unsafe fn attach(
+    node: &dyn ProgramNode,
+    me: MeHandle,
+    (spec, memory): (MdSpec, MdMemory),
+    unlink: EnumUnlink,
+    handle: *mut lnet_handle_md,
+) -> Result<(), Errno> {
+    let handle = not_null(handle)?;
+    if !for_targets(spec.options) {
+        return Err(Errno::Invalid);
+    }
+    let unlink = auto_unlink(unlink)?;
+    let mut store = |md: MdHandle| {
+        // SAFETY: checked for NULL; valid for a write, for which the caller vouches.
+        unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) }
+    };
+    node.md_attach(me, spec, memory, unlink, &mut store)
+}
+
+/// Binds memory for PUTs and GETs: `LNetMDBind`. Stores the handle of its descriptor.
+///
+/// # Safety
+/// `handle` is NULL, or valid for a write until this returns.
+pub(crate) unsafe fn bind(
+    node: &dyn ProgramNode,
+    (spec, memory): (MdSpec, MdMemory),
+    unlink: EnumUnlink,
+    handle: *mut lnet_handle_md,
+) -> Result<(), Errno> {
+    let handle = not_null(handle)?;
+    if for_targets(spec.options) {
+        return Err(Errno::Invalid);
+    }
+    let md = node.md_bind(spec, memory, auto_unlink(unlink)?)?;
+    // SAFETY: checked for NULL; valid for a write, for which the caller vouches.
+    unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) };
+    Ok(())
+}
+
 fn for_targets(options: MdOptions) -> bool {
     options.has(MdOptions::OP_PUT) || options.has(MdOptions::OP_GET)
 }
 
-/// The content of `md`, if it is valid (c-abi 1.4). The memory is described by value afterwards.
+/// A structure that describes a descriptor, of any release, without what becomes of its events.
+pub(crate) struct MdFields {
+    pub(crate) start: *mut c_void,
+    pub(crate) length: c_uint,
+    pub(crate) threshold: c_int,
+    pub(crate) max_size: c_int,
+    pub(crate) options: c_uint,
+    pub(crate) user_ptr: *mut c_void,
+    pub(crate) bulk_handle: lnet_handle_md,
+}
+
+const fn fields(md: &lnet_md) -> MdFields {
+    let lnet_md { start, length, threshold, max_size, options, user_ptr, eq_handle: _, bulk_handle } = *md;
+    MdFields { start, length, threshold, max_size, options, user_ptr, bulk_handle }
+}
+
+fn queue(md: &lnet_md) -> Option<EqHandle> {
+    (md.eq_handle.cookie != COOKIE_NONE).then(|| EqHandle::from_cookie(md.eq_handle.cookie))
+}
+
+/// The content of `md`, if it is valid (c-abi 1.4), without a queue. The memory is described by value afterwards.
 ///
 /// # Safety
 /// With the KIOV or IOVEC option and a `start`, `start` points to `length` readable fragments.
-unsafe fn parse(md: &lnet_md) -> Result<(MdSpec, MdMemory), Errno> {
+pub(crate) unsafe fn parse(md: &MdFields) -> Result<(MdSpec, MdMemory), Errno> {
     let options = MdOptions(md.options);
     let (kiov, iovec) = (options.has(MdOptions::KIOV), options.has(MdOptions::IOVEC));
     let fragments = kiov || iovec;
@@ -132,7 +182,7 @@ unsafe fn parse(md: &lnet_md) -> Result<(MdSpec, MdMemory), Errno> {
         max_size: md.max_size,
         options,
         user_ptr: md.user_ptr as usize,
-        eq: (md.eq_handle.cookie != COOKIE_NONE).then(|| EqHandle::from_cookie(md.eq_handle.cookie)),
+        eq: None,
     };
     Ok((spec, memory))
 }

@@ -89,7 +89,8 @@ pub(crate) fn auto_unlink(unlink: EnumUnlink) -> Result<bool, Errno> {
     }
 }
 
-fn position(pos: EnumInsPos) -> Result<InsertPosition, Errno> {
+/// Reads an `enum lnet_ins_pos` from C.
+pub(crate) fn position(pos: EnumInsPos) -> Result<InsertPosition, Errno> {
     match pos {
         n if n == lnet_ins_pos::LNET_INS_BEFORE as u32 => Ok(InsertPosition::Before),
         n if n == lnet_ins_pos::LNET_INS_AFTER as u32 => Ok(InsertPosition::After),

@@ -1,11 +1,11 @@
 //! Start and end of the node, its own NIDs, and distances to others.
 
-use crate::backend;
+use crate::backend::{self, ProgramNode};
 use crate::entry::{entry, not_null};
 use crate::memory;
 use crate::types::{__u32, NID_ANY, PID_ANY, lnet_nid_t, lnet_pid_t, lnet_process_id};
 use lnet_core::Errno;
-use lnet_wire::{Nid, Pid};
+use lnet_wire::{Nid, Pid, ProcessId};
 use std::ffi::{c_int, c_uint};
 
 /// Starts the network, or takes another reference if it is up.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn _LNetNIFini() -> c_int {
     })
 }
 
-/// Stores in *id the address of this node's interface number index. Number 0 is 0@lo.
+/// Stores in *id the address of this node's interface number index. Number 0 is 0@lo. Interfaces with 16-byte addresses are not counted.
 ///
 /// Returns 0; -ENOENT if there is no interface with this number, with *id unchanged.
 /// Allowed in an event handler.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn _LNetNIFini() -> c_int {
 pub unsafe extern "C" fn _LNetGetId(index: c_uint, id: *mut lnet_process_id) -> c_int {
     entry("LNetGetId", || {
         let id = not_null(id)?;
-        let own = backend::with(|node| node.ni_by_index(index))?;
+        let own = backend::with(|node| short_ni_by_index(node, index))?;
         let own = lnet_process_id { nid: nid_to_c(Some(own.nid)), pid: own.pid.0 };
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { id.write(own) };
@@ -94,6 +94,31 @@ pub unsafe extern "C" fn _LNetDist(nid: lnet_nid_t, srcnid: *mut lnet_nid_t, ord
         }
         Ok(c_int::try_from(distance.hops).unwrap_or(c_int::MAX))
     })
+}
+
+/// Whether a NID is one of this node's.
+pub(crate) fn is_local(nid: Nid) -> Result<bool, Errno> {
+    match backend::with(|node| node.dist(nid)) {
+        // These orders are those of local NIDs.
+        Ok(distance) => Ok(distance.order <= 1),
+        Err(Errno::HostUnreachable) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// The process ID of an interface with a 4-byte address, by its number among those. [`Errno::NotFound`] beyond the last one.
+pub(crate) fn short_ni_by_index(node: &dyn ProgramNode, index: u32) -> Result<ProcessId, Errno> {
+    let mut left = index;
+    for at in 0.. {
+        let own = node.ni_by_index(at)?;
+        if own.nid.to_u64().is_some() {
+            match left.checked_sub(1) {
+                Some(less) => left = less,
+                None => return Ok(own),
+            }
+        }
+    }
+    Err(Errno::NotFound)
 }
 
 /// A NID, or the wildcard, in C's form; the wildcard also for a NID that does not fit into eight bytes.

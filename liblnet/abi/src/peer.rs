@@ -39,8 +39,7 @@ pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
 pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) -> c_int {
     entry("LNetAddPeer", || {
         let nids = not_null(nids)?;
-        let count =
-            usize::try_from(num_nids).ok().filter(|count| *count <= MAX_NIDS).ok_or(Errno::Invalid)?;
+        let count = checked_count(num_nids)?;
         // SAFETY: checked for NULL; so many NIDs of the program's, unchanged during the call.
         let nids = (0..count).map(|i| unsafe { nids.add(i).read_unaligned() });
         let nids: Option<Vec<Nid>> = nids.map(Nid::from_u64).collect();
@@ -70,11 +69,18 @@ pub unsafe extern "C" fn _LNetGetPeerDiscoveryStatus() -> c_int {
 /// Logs this node's knowledge of a peer. Allowed in an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
-    entry("LNetDebugPeer", || {
-        let Some(nid) = Nid::from_u64(id.nid) else { return Ok(()) };
-        for line in backend::with(|node| node.describe_peer(nid))?.lines() {
-            write_line!(LogClass::PeerDump, "{line}");
-        }
-        Ok(())
-    });
+    entry("LNetDebugPeer", || Nid::from_u64(id.nid).map_or(Ok(()), log_peer));
+}
+
+/// The number of NIDs that a program gives for one node. [`Errno::Invalid`] for too many.
+pub(crate) fn checked_count(num_nids: u32) -> Result<usize, Errno> {
+    usize::try_from(num_nids).ok().filter(|count| *count <= MAX_NIDS).ok_or(Errno::Invalid)
+}
+
+/// Logs this node's knowledge of a peer.
+pub(crate) fn log_peer(nid: Nid) -> Result<(), Errno> {
+    for line in backend::with(|node| node.describe_peer(nid))?.lines() {
+        write_line!(LogClass::PeerDump, "{line}");
+    }
+    Ok(())
 }

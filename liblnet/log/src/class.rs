@@ -582,6 +582,13 @@ log_classes! {
         meaning: "A part of the library panicked while it worked; the others go on. This is a defect of the library.",
         action: "Please report it, with the message of the panic above.",
     }
+    HandlerInUse {
+        name: "handler_in_use",
+        level: Error,
+        limit: Unlimited,
+        meaning: "The program holds that no memory descriptor uses a handler any more (lnet_assert_handler_unused), but one does.",
+        action: "Unlink the descriptors, and wait for their last events, before the call.",
+    }
     ApiDisabled {
         name: "api_disabled",
         level: Error,

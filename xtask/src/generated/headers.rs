@@ -2,9 +2,10 @@
 //! contain everything that Rust cannot express (macros, inline functions, packed structures).
 //!
 //! A template line `@NAME@` becomes the item of that name with its documentation, `@SETTINGS@` all functions of the settings. A name
-//! without an item, and an exported function without a place, are errors.
+//! without an item, and an exported function without a place, are errors. An item that is the form of a later release, `LNetPut_2_17`, is
+//! declared by its C name, with its symbol.
 
-use super::exported::exported;
+use super::exported::{Release, all_forms};
 use super::{Files, files_below, sources_below};
 use crate::Result;
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
@@ -25,6 +26,8 @@ const C_SPELLINGS: &[(&str, &str)] = &[
     ("__u16", "__u16"),
     ("__u32", "__u32"),
     ("__s32", "__s32"),
+    ("__be16", "__be16"),
+    ("__be32", "__be32"),
     ("__u64", "__u64"),
     ("Flag", "bool"),
     ("InString", "char *"),
@@ -52,9 +55,9 @@ pub(super) fn make(root: &Path) -> Result<Files> {
             .map_err(|error| format!("{}: {error}", template.display()))?;
         headers.insert(name, header);
     }
-    let without_place = exported().find(|export| !placed.contains(export.name));
+    let without_place = all_forms().map(|export| export.symbol()).find(|symbol| !placed.contains(symbol));
     match without_place {
-        Some(export) => Err(format!("no template in {TEMPLATES} has a place for {}", export.name).into()),
+        Some(symbol) => Err(format!("no template in {TEMPLATES} has a place for {symbol}").into()),
         None => Ok(headers),
     }
 }
@@ -80,6 +83,7 @@ fn c_of_rust(root: &Path) -> Result<String> {
             "lnet_ack_req",
             "lnet_msg_type",
             "lnet_kiov",
+            "lnet_md_2_17",
             "lnet_ioctl_numa_range",
             "lnet_ioctl_lnet_stats",
             "lnet_ioctl_ping_data",
@@ -155,11 +159,32 @@ fn tidy(item: &str) -> String {
         out.push('\n');
         i += 1;
     }
-    if let Some(at) = exported().find_map(|export| out.rfind(&format!("_{}(", export.name))) {
+    let function = all_forms().find_map(|export| {
+        let at = out.rfind(&format!("_{}(", export.symbol()))?;
+        Some((export, at))
+    });
+    if let Some((export, at)) = function {
         let start = out[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        out = format!("{}{}", &out[..start], wrap(&format!("{}{}", &out[start..at], &out[at + 1..])));
+        let symbol = export.symbol();
+        let arguments = without_releases(&out[at + 1 + symbol.len()..]);
+        let prototype = wrap(&format!("{}{}{arguments}", without_releases(&out[start..at]), export.name));
+        out.truncate(start);
+        out += &match export.release {
+            Release::V2_10 => prototype,
+            _ => format!("{}\n\t\tLNET_SYMBOL({symbol});", prototype.trim_end().trim_end_matches(';')),
+        };
+    } else {
+        out = without_releases(&out);
     }
     out.replace("        ", "\t").trim_end().to_owned()
+}
+
+/// Names of types without the release that they are of: headers of one release have no other form.
+fn without_releases(code: &str) -> String {
+    Release::ALL.iter().fold(code.to_owned(), |code, release| match release.suffix() {
+        "" => code,
+        suffix => code.replace(suffix, ""),
+    })
 }
 
 /// A prototype on as few lines as possible.

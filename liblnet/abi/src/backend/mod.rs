@@ -4,8 +4,10 @@
 //! this process or in another one that this process is attached to. `attach` has the rule which of the two it is.
 
 mod attach;
+mod handler_queues;
 mod program_node;
 
+pub(crate) use handler_queues::HandlerQueues;
 pub(crate) use program_node::ProgramNode;
 
 use arc_swap::ArcSwapOption;
@@ -43,7 +45,14 @@ static ELSEWHERE: LazyLock<Arc<LoggedClient>> = LazyLock::new(|| {
 type LoggedClient = Warned<Box<Client>, fn(String)>;
 
 /// The node that the C API has.
-enum Provider {
+struct Provider {
+    node: ProviderNode,
+    /// The queues of handlers that memory descriptors name.
+    handler_queues: HandlerQueues,
+}
+
+/// A node of this process, or of another one.
+enum ProviderNode {
     /// A node of this process.
     Own(Arc<Node>),
     /// A node of another process.
@@ -52,23 +61,23 @@ enum Provider {
 
 impl Provider {
     fn calls(&self) -> &dyn ProgramNode {
-        match self {
-            Self::Own(node) => &**node,
-            Self::Attached(attached) => attached,
+        match &self.node {
+            ProviderNode::Own(node) => &**node,
+            ProviderNode::Attached(attached) => attached,
         }
     }
 
     fn control(&self) -> SharedBackend {
-        match self {
-            Self::Own(node) => Arc::clone(node) as SharedBackend,
-            Self::Attached(attached) => Arc::clone(&attached.control),
+        match &self.node {
+            ProviderNode::Own(node) => Arc::clone(node) as SharedBackend,
+            ProviderNode::Attached(attached) => Arc::clone(&attached.control),
         }
     }
 
     fn shutdown(&self) {
-        match self {
-            Self::Own(node) => node.shutdown(),
-            Self::Attached(attached) => attached.node.shutdown(),
+        match &self.node {
+            ProviderNode::Own(node) => node.shutdown(),
+            ProviderNode::Attached(attached) => attached.node.shutdown(),
         }
     }
 }
@@ -91,7 +100,7 @@ pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
         return Err(Errno::Busy);
     }
     WATCH_FORKS.call_once(watch_forks);
-    set_node(Provider::Own(Arc::clone(node)));
+    set_node(ProviderNode::Own(Arc::clone(node)));
     users.count = 1;
     Ok(Adopted(()))
 }
@@ -121,7 +130,7 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
             Choice::OwnNode => None,
         };
         let provider = match attached {
-            Some(attached) => Provider::Attached(attached),
+            Some(attached) => ProviderNode::Attached(attached),
             None => {
                 let node = Node::start(pid, StartConfig::from_env()?)?;
                 node.warn_if_only_loopback();
@@ -136,7 +145,7 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
                     })
                     .ok();
                 users.metrics = node.serve_metrics();
-                Provider::Own(node)
+                ProviderNode::Own(node)
             }
         };
         set_node(provider);
@@ -145,8 +154,8 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     Ok(users.count - 1)
 }
 
-fn set_node(provider: Provider) {
-    NODE.store(Some(Arc::new(provider)));
+fn set_node(node: ProviderNode) {
+    NODE.store(Some(Arc::new(Provider { node, handler_queues: HandlerQueues::default() })));
     HAS_STARTED.store(true, Ordering::Relaxed);
 }
 
@@ -176,8 +185,15 @@ pub(crate) fn release() -> Result<(), Errno> {
 
 /// Runs `f` on the node; [`Errno::NetworkDown`] without one.
 pub(crate) fn with<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> Result<T, Errno> {
+    with_handlers(|node, _| f(node))
+}
+
+/// Like [`with`], for calls that name handlers.
+pub(crate) fn with_handlers<T>(
+    f: impl FnOnce(&dyn ProgramNode, &HandlerQueues) -> Result<T, Errno>,
+) -> Result<T, Errno> {
     match &*NODE.load() {
-        Some(provider) if !INHERITED.load(Ordering::Relaxed) => f(provider.calls()),
+        Some(provider) if !INHERITED.load(Ordering::Relaxed) => f(provider.calls(), &provider.handler_queues),
         _ => Err(Errno::NetworkDown),
     }
 }

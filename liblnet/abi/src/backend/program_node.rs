@@ -30,6 +30,8 @@ pub(crate) trait ProgramNode: Send + Sync {
     ) -> Result<(), Errno>;
     fn md_bind(&self, spec: MdSpec, memory: MdMemory, unlink: bool) -> Result<MdHandle, Errno>;
     fn md_unlink(&self, md: MdHandle) -> Result<(), Errno>;
+    /// Waits for the MD's handler if that is running, but not in a handler.
+    fn md_unlink_and_wait(&self, md: MdHandle) -> Result<(), Errno>;
     fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno>;
     fn eq_free(&self, eq: EqHandle) -> Result<(), Errno>;
     fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno>;
@@ -104,6 +106,10 @@ impl ProgramNode for Node {
 
     fn md_unlink(&self, md: MdHandle) -> Result<(), Errno> {
         self.core().data_path().md_unlink(md)
+    }
+
+    fn md_unlink_and_wait(&self, md: MdHandle) -> Result<(), Errno> {
+        self.core().data_path().md_unlink_and_wait(md)
     }
 
     fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
@@ -245,6 +251,11 @@ impl ProgramNode for Attached {
     }
 
     fn md_unlink(&self, md: MdHandle) -> Result<(), Errno> {
+        self.node.md_unlink(md)
+    }
+
+    fn md_unlink_and_wait(&self, md: MdHandle) -> Result<(), Errno> {
+        // It waits in any case.
         self.node.md_unlink(md)
     }
 

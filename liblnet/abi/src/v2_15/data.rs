@@ -1,0 +1,31 @@
+//! Moving data: `LNetGet` with a last argument, which came with 2.12.
+
+use crate::backend;
+use crate::data::target_of;
+use crate::entry::entry;
+use crate::types::{__u64, Flag, lnet_handle_md, lnet_nid_t, lnet_process_id};
+use lnet_wire::Nid;
+use std::ffi::{c_int, c_uint};
+
+/// Fetches data from a target into all of a memory descriptor.
+///
+/// The arguments are those of LNetPut; recovery has no effect: the node sends its recovery pings itself. Returns 0 when the GET was
+/// accepted: everything else is reported by events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before
+/// the function returns, in any order. If the REPLY does not come, or cannot come because LNET_EVENT_SEND failed, the events are those of
+/// LNetPut without an ACK, and so are the statuses. Errors, without events: those of LNetPut. Must not be called from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetGet_2_15(
+    self_nid: lnet_nid_t,
+    md: lnet_handle_md,
+    target: lnet_process_id,
+    portal: c_uint,
+    match_bits: __u64,
+    offset: c_uint,
+    recovery: Flag,
+) -> c_int {
+    let _ = recovery;
+    entry("LNetGet", || {
+        let target = target_of(target, portal, match_bits, offset);
+        backend::with(|node| node.get(Nid::from_u64(self_nid), md.into(), target)).map(|()| 0)
+    })
+}
