@@ -78,7 +78,11 @@ static inline void record_init(struct record *r)
 /* The event handler: appends the event to the record. */
 static inline void record_event(struct lnet_event *event)
 {
+#if LNET_API < 0x20f00
 	struct record *r = event->md.user_ptr;
+#else
+	struct record *r = event->md_user_ptr;
+#endif
 
 	pthread_mutex_lock(&r->lock);
 	if (r->count < (int)LENGTH(r->events))
@@ -117,6 +121,7 @@ static inline const char *record_kinds(struct record *r)
 	return text;
 }
 
+#if LNET_API < 0x20f00
 static inline struct lnet_process_id anybody(void)
 {
 	struct lnet_process_id id = { LNET_NID_ANY, LNET_PID_ANY };
@@ -155,5 +160,59 @@ static inline struct lnet_handle_me attach_me(unsigned int portal, __u64 bits, e
 	CHECK_EQ(LNetMEAttach(portal, anybody(), bits, 0, unlink, LNET_INS_AFTER, &me), 0);
 	return me;
 }
+
+#else
+
+/* The members of struct lnet_md have other names in 2.17. */
+#if LNET_API >= 0x21100
+#define MD(member) umd_##member
+#else
+#define MD(member) member
+#endif
+
+static inline struct lnet_processid anybody(void)
+{
+	struct lnet_process_id any = { LNET_NID_ANY, LNET_PID_ANY };
+	struct lnet_processid id;
+
+	lnet_pid4_to_pid(any, &id);
+	return id;
+}
+
+static inline struct lnet_processid loopback(void)
+{
+	struct lnet_process_id lo = { LNET_MKNID(LNET_MKNET(LOLND, 0), 0), LNET_PID_LUSTRE };
+	struct lnet_processid id;
+
+	lnet_pid4_to_pid(lo, &id);
+	return id;
+}
+
+/* Makes an MD like consumers do: fields that its options do not need contain garbage. */
+static inline struct lnet_md make_md(void *start, unsigned int length, int threshold, unsigned int options,
+				     struct record *r, lnet_handler_t handler)
+{
+	struct lnet_md md;
+
+	memset(&md, 0xa5, sizeof(md));
+	md.MD(start) = start;
+	md.MD(length) = length;
+	md.MD(threshold) = threshold;
+	md.MD(options) = options;
+	md.MD(user_ptr) = r;
+	md.MD(handler) = handler;
+	return md;
+}
+
+/* Attaches an ME for all peers with exact match bits, at the end of its portal. */
+static inline struct lnet_me *attach_me(unsigned int portal, __u64 bits, enum lnet_unlink unlink)
+{
+	struct lnet_processid any = anybody();
+	struct lnet_me *me = LNetMEAttach(portal, &any, bits, 0, unlink, LNET_INS_AFTER);
+
+	CHECK((unsigned long)me < (unsigned long)-4095 && me != NULL);
+	return me;
+}
+#endif
 
 #endif

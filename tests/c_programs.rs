@@ -41,7 +41,7 @@ macro_rules! under_tools {
 
 under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc selection control handler_calls shutdown waits list parser ptlrpc_loopback
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
-    m0net_scenarios m0net_interfaces m0net_limits m0net_program selftest_node);
+    m0net_scenarios m0net_interfaces m0net_limits m0net_program selftest_node api_2_15 api_2_17 both_apis);
 
 /// Defines the tests that run programs with a node of `lnetd` in place of each node in a process, some of them under valgrind, too.
 macro_rules! attached {
@@ -58,15 +58,88 @@ macro_rules! attached {
 
 // Left out: `loads_libraries`, which calls the functions of one library by their addresses, and the programs that have no node.
 attached!(api_errors broken_peers calling_handlers calls_beside_handlers control dlc failures forked handler_calls lazy_portal long_handlers loopback
-    out_of_memory primary_nid process programs selection server_exit shutdown standard_error threads two_nodes waits
+    api_2_15 api_2_17 both_apis out_of_memory primary_nid process programs selection server_exit shutdown standard_error threads two_nodes waits
     ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
     m0net_bulk m0net_delivery m0net_domains m0net_fake_transport m0net_interfaces m0net_limits m0net_messages m0net_pools m0net_program
     m0net_scenarios m0net_support m0net_tm;
-    under valgrind: loopback shutdown threads two_nodes waits);
+    under valgrind: api_2_17 loopback shutdown threads two_nodes waits);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
     run("layout", &[], &[]);
+}
+
+#[test]
+fn structures_and_constants_of_later_releases_are_those_of_the_specification() {
+    run("layout_2_15", &[], &[]);
+    run("layout_2_17", &[], &[]);
+}
+
+#[test]
+fn every_function_that_2_15_changed_works_in_its_form() {
+    run("api_2_15", &[], &[]);
+}
+
+#[test]
+fn every_function_that_2_17_changed_works_in_its_form() {
+    run("api_2_17", &[], &[]);
+}
+
+/// Fails if one linker, or the optimisation of a whole program, gives a file the functions of another file's release.
+#[test]
+fn files_of_three_releases_share_a_node_in_one_program() {
+    run("both_apis", &[], &[]);
+    for flags in [&["-fuse-ld=gold"][..], &["-flto"], &["-O2", "-flto", "-fuse-ld=gold", "-Wl,-z,now"]] {
+        if compiles_with(flags) {
+            run("both_apis", flags, &[]);
+        }
+    }
+}
+
+#[test]
+fn symbols_of_each_version_are_found_by_name_and_version() {
+    run("symbol_versions", &[], &[]);
+    if compiles_with(&["-fuse-ld=gold"]) {
+        run("symbol_versions", &["-fuse-ld=gold"], &[]);
+    }
+}
+
+/// Fails if a program that was linked before there were forms of later releases, or to a library without versions, gets one of those.
+#[test]
+fn programs_linked_before_get_the_functions_of_2_10() {
+    if !installed("gcc") {
+        test_support::skip("no gcc");
+        return;
+    }
+    let out = out_dir("linked-before");
+    let gcc = |args: &[&str]| {
+        let output = Command::new("gcc").current_dir(&out).args(args).output().unwrap();
+        succeeded(&output, &args.join(" "));
+    };
+    let names: Vec<&str> =
+        exported().filter(|export| !export.is_lnetconfig()).map(|export| export.name).collect();
+    let functions: String = names.iter().map(|name| format!("void {name}(void) {{}}\n")).collect();
+    fs::write(out.join("before.c"), functions).unwrap();
+    fs::write(
+        out.join("versioned.map"),
+        format!("LNET_2.10 {{ global: {}; local: *; }};\n", names.join("; ")),
+    )
+    .unwrap();
+    let include = format!("-I{}", root().join("include").display());
+    let source = root().join("c-tests/loopback.c").display().to_string();
+    for (kind, script) in [("unversioned", None), ("versioned", Some("-Wl,--version-script=versioned.map"))] {
+        fs::create_dir_all(out.join(kind)).unwrap();
+        let library = format!("{kind}/liblnet.so");
+        let mut args = vec!["-shared", "-fPIC", "-w", "-Wl,-soname,liblnet.so.1", "before.c", "-o", &library];
+        args.extend(script);
+        gcc(&args);
+        let (path, before) = (format!("{kind}/loopback"), format!("-L{kind}"));
+        gcc(&["-std=gnu11", "-pthread", &include, &source, "-o", &path, &before, "-llnet"]);
+        let mut command = Command::new(out.join(&path));
+        let sockets = tempfile::tempdir().unwrap();
+        command.env("LNET_RUNTIME_DIR", sockets.path()).env("LD_LIBRARY_PATH", &out);
+        succeeded(&command.output().unwrap(), &path);
+    }
 }
 
 #[test]
@@ -489,7 +562,7 @@ fn run_in(sockets: &Path, program: &str, flags: &[&str], wrapper: &[&str]) {
         .arg(root().join("include"))
         .arg("-I")
         .arg(root().join("consumers/motr-net/include"))
-        .arg(root().join("c-tests").join(format!("{program}.c")))
+        .args(files_of(program).iter().map(|file| root().join("c-tests").join(format!("{file}.c"))))
         .arg("-o")
         .arg(&binary)
         .arg("-L")
@@ -520,6 +593,27 @@ fn run_in(sockets: &Path, program: &str, flags: &[&str], wrapper: &[&str]) {
     command.env_remove("LD_LIBRARY_PATH");
     command.env("LNET_RUNTIME_DIR", sockets);
     succeeded(&command.output().unwrap(), &format!("{} {program}", wrapper.join(" ")));
+}
+
+/// The files of a program, without `.c`.
+fn files_of(program: &str) -> Vec<&str> {
+    match program {
+        "both_apis" => vec![program, "both_apis_2_15", "both_apis_2_17"],
+        _ => vec![program],
+    }
+}
+
+/// Whether gcc makes programs with these options. If not, the test counts as skipped.
+fn compiles_with(flags: &[&str]) -> bool {
+    let probe = out_dir(&format!("probe{}", flags.concat())).join("probe");
+    let source = probe.with_extension("c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let built = Command::new("gcc").args(flags).arg(&source).arg("-o").arg(&probe).output();
+    let works = built.is_ok_and(|output| output.status.success());
+    if !works {
+        test_support::skip(&format!("gcc does not take {}", flags.join(" ")));
+    }
+    works
 }
 
 /// A directory of this test's own with the libraries in it, each under both of its names.

@@ -19,6 +19,8 @@ const CONCEPTS: &[(&str, &str, &str)] = &[
     ("lnet/api.h", "moving data", "lnet-portals"),
     ("lnet/api.h", "addresses", "lnet-multi-rail"),
     ("lnet/api.h", "up and down", "lnet-environment"),
+    ("lnet/v2_15/api.h", "", "lnet-memory"),
+    ("lnet/v2_17/api.h", "", "lnet-multi-rail"),
     ("lnetconfig/liblnetconfig.h", "", "lnet-yaml"),
     ("lnetconfig/cyaml.h", "", "lnet-yaml"),
     ("lnetconfig/lnetconfig_hld.h", "", "lnet-selection"),

@@ -1,6 +1,7 @@
 //! The C headers: their items with the comments before them.
 
 use crate::Result;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,8 @@ pub(crate) struct Item {
 /// Directories with headers, and the prefixes by which programs include those.
 const DIRECTORIES: &[(&str, &str)] = &[
     ("include/lnet", "lnet/"),
+    ("include/lnet/v2_17", "lnet/v2_17/"),
+    ("include/lnet/v2_15", "lnet/v2_15/"),
     ("include/lnet/lnetconfig", "lnetconfig/"),
     ("include/libcfs", "libcfs/"),
     ("include/libcfs/util", "libcfs/util/"),
@@ -72,7 +75,18 @@ pub(crate) fn read_all(root: &Path) -> Result<Vec<Header>> {
             }
         }
     }
+    without_later_forms(&mut headers);
     Ok(headers)
+}
+
+/// Removes the functions of later releases that have the name of one before: a page shows the form of 2.10, or else the newest.
+fn without_later_forms(headers: &mut [Header]) {
+    let mut seen = BTreeSet::new();
+    for header in headers.iter_mut().filter(|header| header.name.starts_with("lnet/")) {
+        header
+            .items
+            .retain(|item| !item.is_function || seen.insert(item.name.clone()) || item.doc.is_empty());
+    }
 }
 
 fn parse(name: String, text: &str) -> Header {
@@ -129,6 +143,13 @@ fn declaration<'a>(
                 let Some(next) = lines.next() else { break };
                 code.push(next.to_owned());
             }
+        }
+    }
+    // The symbol is the linker's business.
+    if code.last().is_some_and(|last| last.trim_start().starts_with("LNET_SYMBOL(")) {
+        code.pop();
+        if let Some(last) = code.last_mut() {
+            last.push(';');
         }
     }
     // The body of an inline function is no part of its declaration.
