@@ -36,6 +36,19 @@ fn ping_pong_exchanges_a_message_and_reports_errors() {
     examples.are_honest("ping_pong");
 }
 
+/// Fails if the API of 2.17 does not do what that of 2.10 does, or if their programs do not understand each other.
+#[test]
+fn ping_pong_works_with_the_api_of_2_17_too() {
+    let files = ["ping_pong.c", "ping_pong_2_17.c"].map(example);
+    let Some(examples) = Examples::build_or_skip("ping_pong_2_17", &files) else { return };
+    examples.are_honest("ping_pong_2_17");
+    for programs in [["ping_pong", "ping_pong_2_17"], ["ping_pong_2_17", "ping_pong"]] {
+        let node = |name: &str, networks: &str| NodeOfProgram::Own(name.to_owned(), networks.to_owned());
+        let (receiver, sender) = (node("receiver", "tcp(127.0.1.2)"), node("sender", "tcp(127.0.1.1)"));
+        examples.exchange_a_message(programs, &receiver, &sender);
+    }
+}
+
 #[test]
 fn demo_passes_all_its_checks_over_both_rails() {
     Pair {
@@ -399,8 +412,8 @@ impl Examples {
         let own: StartNode<'_> = &|name, networks| NodeOfProgram::Own(name.to_owned(), networks.to_owned());
         let attached: StartNode<'_> = &|name, networks| NodeOfProgram::Of(self.site.daemon(name, networks));
         for (kind, start) in [("own nodes", own), ("attached", attached)] {
-            self.exchanges_a_message(
-                program,
+            self.exchange_a_message(
+                [program, program],
                 &start("receiver", "tcp(127.0.1.2)"),
                 &start("sender", "tcp(127.0.1.1)"),
             );
@@ -476,11 +489,11 @@ impl Examples {
         assert!(output.status.code() == Some(1) && error.contains(said), "{row}");
     }
 
-    fn exchanges_a_message(&self, program: &str, receiver: &NodeOfProgram, sender: &NodeOfProgram) {
-        let mut receiver = self.command(program, receiver, &[]).stdout(Stdio::piped()).spawn().unwrap();
+    fn exchange_a_message(&self, programs: [&str; 2], receiver: &NodeOfProgram, sender: &NodeOfProgram) {
+        let mut receiver = self.command(programs[0], receiver, &[]).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(receiver.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "127.0.1.2@tcp is waiting");
-        let sender = self.command(program, sender, &["127.0.1.2@tcp"]).output().unwrap();
+        let sender = self.command(programs[1], sender, &["127.0.1.2@tcp"]).output().unwrap();
         assert!(sender.status.success(), "{}", String::from_utf8_lossy(&sender.stderr));
         let line = lines.next().unwrap().unwrap();
         assert!(line.contains("127.0.1.1@tcp") && line.contains("hello from user space"), "{line}");

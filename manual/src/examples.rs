@@ -1,11 +1,11 @@
-//! The examples of section 3: pieces of `manual/examples.c` and `manual/examples_m0net.c`, which `make lint` compiles.
+//! The examples of section 3: pieces of `manual/examples.c`, `manual/examples_2_17.c` and `manual/examples_m0net.c`, which `make lint` compiles.
 
 use crate::Result;
 use crate::header::paragraphs;
 use std::fs;
 use std::path::Path;
 
-const FILES: &[&str] = &["manual/examples.c", "manual/examples_m0net.c"];
+const FILES: &[&str] = &["manual/examples.c", "manual/examples_2_17.c", "manual/examples_m0net.c"];
 
 /// A piece of C, and what it shows.
 pub(crate) struct Example {

@@ -1,7 +1,8 @@
 //! The list of all functions of the C API.
 
-use super::exported::exported;
+use super::exported::{Release, all_forms, functions_of};
 use crate::Result;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -9,19 +10,26 @@ use std::path::Path;
 pub(super) fn document(_: &Path) -> Result<String> {
     let mut text = String::from(
         "# The functions of the C API\n\n\
-         Every function that `liblnet.so` exports, as of Lustre 2.10, and which of three known consumers call\n\
-         it as far as [c-abi](protocol/c-abi.md) says. Generated from `liblnet/abi/exported.rs` and the table of settings; a test compares it with\n\
-         the library and the headers. Each symbol has the version `LNET_2.10`, those of `lnet/lnetconfig/`\n\
-         and `libcfs/util/parser.h` `LNETCONFIG_2.15`; `liblnetconfig.so.4` has no code of its own and needs\n\
-         `liblnet.so.1`.\n\n\
-         | function | header | implemented | ptlrpc | selftest | Motr |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
+         Every function that `liblnet.so` exports, which of three known consumers call it in 2.10 as far as\n\
+         [c-abi](protocol/c-abi.md) says, and the version of its symbol for a program that asks for the API of a release of Lustre\n\
+         ([which API a program gets](abi.md#which-api-a-program-gets)): the release that has the form first. No version: the\n\
+         release has no such function. Generated from `liblnet/abi/exported.rs` and the table of settings; a test compares it with\n\
+         the library and the headers. The functions of `lnet/lnetconfig/` and `libcfs/util/parser.h` have the version\n\
+         `LNETCONFIG_2.15` for programs of every release; `liblnetconfig.so.4` has no code of its own and needs `liblnet.so.1`.\n\n\
+         | function | header | implemented | ptlrpc | selftest | Motr | 2.10 | 2.15 | 2.17 |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
-    for export in exported() {
+    let releases = Release::ALL.map(functions_of);
+    let mut seen = BTreeSet::new();
+    for export in all_forms().filter(|export| seen.insert(export.name)) {
         let used = |by: char| if export.users.contains(by) { "yes" } else { "" };
+        let [first, second, third] = releases.each_ref().map(|functions| {
+            let form = functions.iter().find(|form| form.name == export.name);
+            form.map_or_else(String::new, |form| format!("`{}`", form.version()))
+        });
         writeln!(
             text,
-            "| `{}` | `{}` | {} | {} | {} | {} |",
+            "| `{}` | `{}` | {} | {} | {} | {} | {first} | {second} | {third} |",
             export.name,
             export.header,
             partly(export.name).unwrap_or("yes"),
@@ -47,6 +55,9 @@ fn partly(name: &str) -> Option<&'static str> {
     Some(match name {
         "LNetCtl" | "l_ioctl" => {
             "GET_NI, FAIL_NID, LNET_DIST, PING, PING_PEER, DISCOVER, GET_LNET_STATS, NUMA range"
+        }
+        "LNetLocalPrimaryNID" | "LNetFetchNIDs" | "libcfs_strnid" | "libcfs_stranynid" => {
+            "yes, with a signature of liblnet's"
         }
         "register_ioc_dev" | "unregister_ioc_dev" => "does nothing, by design",
         "lnet_cpt_of_nid" => "always 0",
