@@ -32,6 +32,14 @@ impl Wiring {
         }
     }
 
+    /// The IPv6 address that [`Machines::with_v6`] adds to a card: beside the first machine's 10.78.CARD.11 it is fd78:CARD::11.
+    pub fn v6_address(self, machine: usize, card: usize) -> String {
+        match self {
+            Self::OneSwitch => format!("fd77::{}", machine * 100 + card + 1),
+            Self::SwitchPerCard => format!("fd78:{card}::{}", machine + 11),
+        }
+    }
+
     /// The NID of a card on net `tcp`.
     pub fn nid(self, machine: usize, card: usize) -> Nid {
         format!("{}@tcp", self.address(machine, card)).parse().unwrap()
@@ -102,6 +110,18 @@ impl Machines {
             }
         }
         Some(made)
+    }
+
+    /// The same machines with an IPv6 address on each card, too.
+    pub fn with_v6(self) -> Self {
+        for machine in 0..self.machines.len() {
+            for card in 0..self.cards {
+                let (name, address) = (format!("eth{card}"), self.wiring.v6_address(machine, card));
+                // Without the last word an IPv6 address is not usable at once.
+                self.ip_on(machine, &[&["address", "add", &format!("{address}/64"), "dev", &name, "nodad"]]);
+            }
+        }
+        self
     }
 
     /// The wiring of the machines.
