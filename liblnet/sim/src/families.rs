@@ -1,9 +1,7 @@
 //! Address families in a simulated network: which interfaces reach NIDs of the other family, and messages between families that no
 //! real driver could send.
 
-use crate::node::NodeSpec;
 use crate::trace::NodeId;
-use crate::world::World;
 use lnet_core::AddressFamily::{self, Long, Short};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
@@ -48,23 +46,5 @@ impl Families {
     /// Takes the first message that no real driver could send.
     pub(crate) fn take_wrong(&mut self) -> Option<String> {
         self.wrong.take()
-    }
-}
-
-impl NodeSpec {
-    /// Whether interfaces of the node with the NID `own` reach this NID of another node, whatever has come from there.
-    pub fn reaches(&self, own: Nid, other: Nid) -> bool {
-        let (own, other) = (AddressFamily::of(own), AddressFamily::of(other));
-        own == other || own == Short && self.reaches_ipv6
-    }
-}
-
-impl World {
-    /// The NIDs of a node that another one reaches, whatever has come from there, in their order.
-    pub fn nids_reached(&self, from: NodeId, to: NodeId) -> Vec<Nid> {
-        let Some((from, to)) = self.spec(from).zip(self.spec(to)) else { return Vec::new() };
-        let is_reached =
-            |nid: &Nid| from.nids.iter().any(|own| own.net() == nid.net() && from.reaches(*own, *nid));
-        to.nids.iter().copied().filter(is_reached).collect()
     }
 }

@@ -7,8 +7,8 @@ use crate::trace::NodeId;
 use lnet_core::memory::RecvBuffer;
 use lnet_core::topology::Route;
 use lnet_core::{
-    Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, ManualClock, MatchId, MdMemory,
-    MdOptions, MdSpec, NiTunables, Settings, Time,
+    AddressFamily, Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, ManualClock,
+    MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Settings, Time,
 };
 use lnet_log::History;
 use lnet_wire::ping_info::Features;
@@ -109,6 +109,12 @@ impl NodeSpec {
     #[must_use]
     pub fn reaching_ipv6(self) -> Self {
         Self { reaches_ipv6: true, ..self }
+    }
+
+    /// Whether interfaces of the node with the NID `own` reach this NID of another node, whatever has come from there.
+    pub fn reaches(&self, own: Nid, other: Nid) -> bool {
+        let (own, other) = (AddressFamily::of(own), AddressFamily::of(other));
+        own == other || own == AddressFamily::Short && self.reaches_ipv6
     }
 
     /// Whether the node is of a version without IPv6 NIDs.

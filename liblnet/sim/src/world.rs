@@ -291,6 +291,14 @@ impl World {
         core.nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
     }
 
+    /// The NIDs of a node that another one reaches, whatever has come from there, in their order.
+    pub fn nids_reached(&self, from: NodeId, to: NodeId) -> Vec<Nid> {
+        let Some((from, to)) = self.spec(from).zip(self.spec(to)) else { return Vec::new() };
+        let is_reached =
+            |nid: &Nid| from.nids.iter().any(|own| own.net() == nid.net() && from.reaches(*own, *nid));
+        to.nids.iter().copied().filter(is_reached).collect()
+    }
+
     /// Whether the node is up.
     pub fn is_up(&self, node: NodeId) -> bool {
         self.nodes.get(node.0 as usize).is_some_and(|it| it.incarnation.is_some())

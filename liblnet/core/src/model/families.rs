@@ -4,8 +4,6 @@
 //! family only if its driver says so ([`super::lnd::LndNi::other_families`]), or if the NID has been heard on the interface: then its
 //! node speaks a protocol that carries both.
 
-use super::ni::Ni;
-use super::peer_ni::PeerNi;
 use lnet_wire::Nid;
 use lnet_wire::nid::Address;
 use std::fmt;
@@ -93,13 +91,6 @@ impl AddressFamilies {
     pub(super) const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
-}
-
-/// Whether there is a path from this interface to a peer NI on its net: the interface reaches the family of the NID, or messages have
-/// come from the NID on this interface.
-#[inline]
-pub(crate) fn can_reach(ni: &Ni, peer_ni: &PeerNi) -> bool {
-    ni.reaches(AddressFamily::of(peer_ni.nid())) || peer_ni.was_ever_heard_by(ni)
 }
 
 #[cfg(all(test, not(loom)))]

@@ -49,7 +49,6 @@ pub use discovery_result::{Difference, Failure, Step};
 pub(crate) use discovery_state::{DiscoveryState, Inner};
 pub use failure::{Cause, Delivery, SendFailure};
 pub use failure_counts::{CauseCounters, CauseCounts, HealthTotals};
-pub(crate) use families::can_reach;
 pub use families::{AddressFamilies, AddressFamily};
 pub(crate) use incarnation::Evidence;
 #[cfg(all(test, not(loom)))]
@@ -67,8 +66,8 @@ pub use partial_messages::PartialMessages;
 pub use partners::{Partner, Partners, Preference};
 pub use peer::Peer;
 pub(crate) use peer::PeerNet;
-pub(crate) use peer_ni::Criteria;
 pub use peer_ni::PeerNi;
+pub(crate) use peer_ni::{Criteria, can_reach};
 pub use peer_state::PeerState;
 pub use priority::{LOWEST_PRIORITY, RulePriority};
 pub use provenance::{CarriedOrigin, Confirmation, MessageOrigin, Provenance};

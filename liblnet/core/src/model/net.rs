@@ -3,11 +3,11 @@
 //! A [`Nets`] never changes: adding or removing an interface makes a new one, so that senders read without
 //! a lock.
 
-use super::families::{AddressFamilies, AddressFamily, can_reach};
+use super::families::{AddressFamilies, AddressFamily};
 use super::lnd::StartError;
 use super::net_usage::NetUsage;
 use super::ni::Ni;
-use super::peer_ni::PeerNi;
+use super::peer_ni::{PeerNi, can_reach};
 use crate::start_error;
 use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;

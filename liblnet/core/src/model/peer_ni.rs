@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
+use super::families::AddressFamily;
 use super::incarnation::KnownIncarnation;
 use super::last_use::LastUse;
 use super::message::{MessagePool, OutgoingMessage, Pooled};
@@ -466,4 +467,10 @@ impl std::fmt::Debug for PeerNi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PeerNi").field("nid", &self.nid).finish_non_exhaustive()
     }
+}
+/// Whether there is a path from this interface to a peer NI on its net: the interface reaches the family of the NID, or messages have
+/// come from the NID on this interface.
+#[inline]
+pub(crate) fn can_reach(ni: &Ni, peer_ni: &PeerNi) -> bool {
+    ni.reaches(AddressFamily::of(peer_ni.nid())) || peer_ni.was_ever_heard_by(ni)
 }
