@@ -215,7 +215,8 @@ mod tests {
         assert_eq!(source("192.0.2.1", "192.0.2.9"), Ok("192.0.2.1".parse().unwrap()));
         assert_eq!(source("2001:db8::1", "127.0.0.1"), Err(Errno::NetworkUnreachable));
         // Only IPv4 is sure to be on every machine.
-        assert_eq!(source("::1", "127.0.0.9").unwrap_or(Ipv4Addr::LOCALHOST.into()), Ipv4Addr::LOCALHOST);
+        let from_long = source("::1", "127.0.0.9");
+        assert!(from_long == Ok(Ipv4Addr::LOCALHOST.into()) || from_long.is_err(), "{from_long:?}");
     }
 
     #[test]
