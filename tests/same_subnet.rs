@@ -102,8 +102,7 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
         address: Wiring::OneSwitch.address(0, 1).parse().unwrap(),
         device: "eth1".to_owned(),
         egress: "eth0".to_owned(),
-        network: "10.77.0.0".parse().unwrap(),
-        prefix_len: 24,
+        subnet: "10.77.0.0/24".parse().unwrap(),
     };
     assert_eq!(machines.on(0, misrouted_addresses), [misrouted]);
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));

@@ -8,7 +8,7 @@ use lnetctl::doctor::host::Host;
 use lnetctl::doctor::{self, State};
 use socklnd::proto::{Hello, Version, acceptor};
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, TcpListener};
 use std::process::{Command, Output};
 use std::thread;
 
@@ -153,11 +153,10 @@ fn the_nodes_own_interfaces_are_checked() {
         of_node.map(|(_, finding)| (finding.state, finding.seen)).collect::<Vec<_>>()
     };
     let misrouted = MisroutedAddress {
-        address: Ipv4Addr::new(127, 0, 94, 11),
+        address: IpAddr::from([127, 0, 94, 11]),
         device: "eth1".to_owned(),
         egress: "eth0".to_owned(),
-        network: Ipv4Addr::new(127, 0, 94, 0),
-        prefix_len: 24,
+        subnet: "127.0.94.0/24".parse().unwrap(),
     };
     let host = || Host { misrouted: Vec::new(), ..Host::here() };
     let node = start("all");

@@ -32,28 +32,43 @@ const ENOUGH_LOCKED: u64 = 1 << 30;
 /// 2024-01-01: this library is younger.
 const OLDEST_CLOCK: u64 = 1_704_067_200;
 
+/// The interfaces of the first subnet that has several.
+struct SharedSubnet {
+    names: Vec<String>,
+    is_v6: bool,
+}
+
+impl SharedSubnet {
+    fn of(host: &Host) -> Option<Self> {
+        let first = |subnets: Vec<(String, String)>, is_v6| {
+            let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for (subnet, name) in subnets {
+                let names = all.entry(subnet).or_default();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            all.into_values().find(|names| names.len() > 1).map(|names| Self { names, is_v6 })
+        };
+        first(host.subnets_v4(), false).or_else(|| first(host.subnets_v6(), true))
+    }
+}
+
 /// Interfaces that share a subnet: answers leave by the first one, unless each address has a route of its own.
 fn subnets(host: &Host) -> Finding {
-    let mut subnets: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for line in host.routes.lines().skip(1) {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        // Interface, destination, gateway, flags, three counters, mask. Without a gateway it is the subnet of the interface.
-        if let [name, destination, "00000000", _, _, _, _, mask, ..] = fields[..] {
-            let names = subnets.entry((destination, mask)).or_default();
-            if destination != "00000000" && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    let Some(shared) = subnets.into_values().find(|names| names.len() > 1) else {
+    let Some(SharedSubnet { names: shared, is_v6 }) = SharedSubnet::of(host) else {
         return Finding::fine("no subnet has several interfaces");
     };
+    // Neighbour discovery of IPv6 answers for the interface's own addresses only, and has no filter of paths.
     let of_shared = |is_wrong: fn(&super::host::Link) -> bool| {
-        host.links.iter().any(|link| shared.contains(&link.name.as_str()) && is_wrong(link))
+        !is_v6 && host.links.iter().any(|link| shared.contains(&link.name) && is_wrong(link))
     };
     let names = shared.join(", ");
-    let elsewhere: Vec<&MisroutedAddress> =
-        host.misrouted.iter().filter(|its| shared.contains(&its.device.as_str())).collect();
+    let elsewhere: Vec<&MisroutedAddress> = host
+        .misrouted
+        .iter()
+        .filter(|its| shared.contains(&its.device) && its.address.is_ipv6() == is_v6)
+        .collect();
     let arp = of_shared(|link| link.arp_ignore == 0).then_some(
         "set net.ipv4.conf.all.arp_ignore=1 and arp_announce=2, so that each answers for its own address",
     );
@@ -93,9 +108,10 @@ pub(super) fn source_routes(misrouted: &[&MisroutedAddress]) -> String {
     let commands: Vec<String> = (FIRST_TABLE..)
         .zip(misrouted)
         .map(|(table, its)| {
-            let MisroutedAddress { address, device, network, prefix_len, .. } = its;
+            let MisroutedAddress { address, device, subnet, .. } = its;
+            let ip = if address.is_ipv6() { "ip -6" } else { "ip" };
             format!(
-                "ip route add {network}/{prefix_len} dev {device} src {address} table {table}; ip rule add from {address} table {table}"
+                "{ip} route add {subnet} dev {device} src {address} table {table}; {ip} rule add from {address} table {table}"
             )
         })
         .collect();
@@ -211,14 +227,15 @@ pub(super) mod tests {
     use super::super::State::{self, Fine, Unknown, Warning, Wrong};
     use super::super::host::{LNET_PORT, Link};
     use super::*;
-    use std::net::Ipv4Addr;
 
     pub(in super::super) fn host() -> Host {
         Host {
             routes: String::new(),
+            routes_v6: String::new(),
             links: Vec::new(),
             misrouted: Vec::new(),
             sockets: String::new(),
+            sockets_v6: String::new(),
             status: String::new(),
             limits: String::new(),
             unprivileged_ports: String::new(),
@@ -276,11 +293,45 @@ pub(super) mod tests {
     /// An address of eth1 that sends by eth0.
     pub(in super::super) fn misrouted() -> MisroutedAddress {
         MisroutedAddress {
-            address: Ipv4Addr::new(192, 0, 2, 2),
+            address: "192.0.2.2".parse().unwrap(),
             device: "eth1".to_owned(),
             egress: "eth0".to_owned(),
-            network: Ipv4Addr::new(192, 0, 2, 0),
-            prefix_len: 24,
+            subnet: "192.0.2.0/24".parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn interfaces_in_one_ipv6_subnet_are_found_too() {
+        const NONE: &str = "00000000000000000000000000000000";
+        let route = |destination: &str, bits: &str, gateway: &str, name: &str| {
+            format!("{destination} {bits} {NONE} 00 {gateway} 00000100 00000001 00000000 00000001 {name}\n")
+        };
+        let subnet = |name: &str| route("fd990000000000000000000000000000", "40", NONE, name);
+        let link_local = |name: &str| route("fe800000000000000000000000000000", "40", NONE, name);
+        let group = |name: &str| route("ff000000000000000000000000000000", "08", NONE, name);
+        let default = |name: &str| route(NONE, "00", "fd990000000000000000000000000001", name);
+        let of_all = |name: &str| [subnet(name), link_local(name), group(name), default(name)].concat();
+        let misrouted = MisroutedAddress {
+            address: "fd99::2".parse().unwrap(),
+            device: "eth1".to_owned(),
+            egress: "eth0".to_owned(),
+            subnet: "fd99::/64".parse().unwrap(),
+        };
+        let elsewhere = [link_local("eth1"), group("eth1"), default("eth1")].concat();
+        let table = [
+            (of_all("eth0") + &elsewhere, false, Fine, "no subnet"),
+            (of_all("eth0") + &of_all("eth1"), false, Fine, "each address sends by its own link"),
+            (of_all("eth0") + &of_all("eth1"), true, Warning, "fd99::2 (eth1) sends by eth0"),
+        ];
+        for (routes_v6, is_misrouted, state, seen) in table {
+            let misrouted = is_misrouted.then(|| misrouted.clone()).into_iter().collect();
+            let links =
+                ["eth0", "eth1"].map(|name| Link { name: name.to_owned(), rp_filter: 1, arp_ignore: 0 });
+            let host = Host { routes_v6, misrouted, links: links.to_vec(), ..host() };
+            assert_finds(subnets, &host, state, seen);
+            let remedy = subnets(&host).remedy.unwrap_or_default();
+            let rule = "ip -6 route add fd99::/64 dev eth1 src fd99::2 table 101; ip -6 rule add from fd99::2 table 101";
+            assert_eq!(remedy.contains(rule), is_misrouted, "{remedy}");
         }
     }
 
@@ -316,6 +367,9 @@ pub(super) mod tests {
         for (sockets, has_kernel_lnet, state, seen) in table {
             assert_finds(port, &Host { sockets: sockets.to_owned(), has_kernel_lnet, ..host() }, state, seen);
         }
+        let v6 = "   0: 000099FD000000000000000012000000:03DC 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 1 1\n";
+        let host = Host { sockets_v6: v6.to_owned(), ..host() };
+        assert_finds(port, &host, Fine, "port 988 is in use");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use lnet_node::{MisroutedAddress, misrouted_addresses};
 use std::env;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,12 +35,16 @@ pub enum Firewall {
 pub struct Host {
     /// `/proc/net/route`
     pub routes: String,
+    /// `/proc/net/ipv6_route`
+    pub routes_v6: String,
     /// The interfaces of `/proc/sys/net/ipv4/conf`.
     pub links: Vec<Link>,
     /// The addresses in shared subnets whose packets leave by other links than theirs.
     pub misrouted: Vec<MisroutedAddress>,
     /// `/proc/net/tcp`
     pub sockets: String,
+    /// `/proc/net/tcp6`
+    pub sockets_v6: String,
     /// `/proc/self/status`
     pub status: String,
     /// `/proc/self/limits`
@@ -70,9 +74,11 @@ impl Host {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         Self {
             routes: text("/proc/net/route"),
+            routes_v6: text("/proc/net/ipv6_route"),
             links: links(Path::new("/proc/sys/net/ipv4/conf")),
             misrouted: misrouted_addresses(),
             sockets: text("/proc/net/tcp"),
+            sockets_v6: text("/proc/net/tcp6"),
             status: text("/proc/self/status"),
             limits: text("/proc/self/limits"),
             unprivileged_ports: text("/proc/sys/net/ipv4/ip_unprivileged_port_start"),
@@ -85,20 +91,70 @@ impl Host {
         }
     }
 
-    /// The addresses and ports on which somebody listens with TCP over IPv4.
-    pub fn listening(&self) -> Vec<SocketAddrV4> {
-        self.sockets.lines().filter_map(listening_in).collect()
+    /// The addresses and ports on which somebody listens with TCP.
+    pub fn listening(&self) -> Vec<SocketAddr> {
+        self.sockets.lines().chain(self.sockets_v6.lines()).filter_map(listening_in).collect()
+    }
+
+    /// The IPv4 subnets of interfaces, each with the name of one interface.
+    pub fn subnets_v4(&self) -> Vec<(String, String)> {
+        self.routes.lines().skip(1).filter_map(subnet_v4).collect()
+    }
+
+    /// The IPv6 subnets of interfaces, each with the name of one interface; not those of link-local addresses and groups, which every
+    /// interface has.
+    pub fn subnets_v6(&self) -> Vec<(String, String)> {
+        self.routes_v6.lines().filter_map(subnet_v6).collect()
     }
 }
 
-/// The socket in a line of `/proc/net/tcp`, if it listens.
-fn listening_in(line: &str) -> Option<SocketAddrV4> {
+/// The subnet and the interface in a line of `/proc/net/route`, if it is that of a subnet.
+fn subnet_v4(line: &str) -> Option<(String, String)> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    // Interface, destination, gateway, flags, three counters, mask. Without a gateway it is the subnet of the interface.
+    let [name, destination, "00000000", _, _, _, _, mask, ..] = fields[..] else { return None };
+    (destination != "00000000").then(|| (format!("{destination}/{mask}"), name.to_owned()))
+}
+
+/// The subnet and the interface in a line of `/proc/net/ipv6_route`, if it is that of a subnet.
+fn subnet_v6(line: &str) -> Option<(String, String)> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    // Destination and source, each with the length of its prefix; gateway, metric, two counters, flags, interface.
+    let [destination, bits, _, _, gateway, _, _, _, _, name] = fields[..] else { return None };
+    let first = Ipv6Addr::from(u128::from_str_radix(destination, 16).ok()?);
+    let bits = u8::from_str_radix(bits, 16).ok()?;
+    let has_gateway = gateway.bytes().any(|digit| digit != b'0');
+    let is_of_all = first.is_unicast_link_local() || first.is_multicast() || name == "lo";
+    // An address alone, and the default route, are no subnets.
+    let is_subnet = (1..128).contains(&bits) && !has_gateway && !is_of_all;
+    is_subnet.then(|| (format!("{destination}/{bits}"), name.to_owned()))
+}
+
+/// The socket in a line of `/proc/net/tcp` or `/proc/net/tcp6`, if it listens.
+fn listening_in(line: &str) -> Option<SocketAddr> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [_, local, _, "0A", ..] = fields[..] else { return None };
     let (address, port) = local.split_once(':')?;
-    // The bytes of the address as this machine reads a number from them.
-    let address = u32::from_str_radix(address, 16).ok()?.to_ne_bytes();
-    Some(SocketAddrV4::new(Ipv4Addr::from(address), u16::from_str_radix(port, 16).ok()?))
+    Some(SocketAddr::new(ip_of(address)?, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// The address in hexadecimal digits, of which each eight are four bytes as this machine reads a number from them.
+fn ip_of(digits: &str) -> Option<IpAddr> {
+    let word = |at: usize| {
+        let word = digits.get(at..at + 8)?;
+        u32::from_str_radix(word, 16).ok().map(u32::to_ne_bytes)
+    };
+    match digits.len() {
+        8 => Some(IpAddr::V4(Ipv4Addr::from(word(0)?))),
+        32 => {
+            let mut bytes = [0; 16];
+            for (at, place) in bytes.chunks_exact_mut(4).enumerate() {
+                place.copy_from_slice(&word(at * 8)?);
+            }
+            Some(IpAddr::V6(bytes.into()))
+        }
+        _ => None,
+    }
 }
 
 fn port(named: Option<&str>) -> u16 {
@@ -150,10 +206,14 @@ mod tests {
     #[test]
     fn sockets_that_listen_are_told_from_connections() {
         let line = "   0: 0100007F:03DC 00000000:0000 0A 00000000:00000000 00:00000000 0 0 0 1 1";
-        let expected = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 988);
-        // The bytes of the address are shown as a number of this machine.
+        let v6 = "   1: 000099FD000000000000000012000000:03DC 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 1 1";
+        // The bytes of the address are shown as numbers of this machine.
         if cfg!(target_endian = "little") {
-            assert_eq!(listening_in(line), Some(expected));
+            assert_eq!(listening_in(line), Some("127.0.0.1:988".parse().unwrap()));
+            assert_eq!(listening_in(v6), Some("[fd99::12]:988".parse().unwrap()));
+        }
+        for wrong in ["0: 01\u{e9}007F:03DC 0 0A", "0: 0100007F0:03DC 0 0A", "0: :1 0 0A"] {
+            assert_eq!(listening_in(wrong), None, "{wrong}");
         }
         assert_eq!(listening_in(&line.replace(" 0A ", " 01 ")), None);
         assert_eq!(listening_in("  sl  local_address rem_address   st tx_queue"), None);

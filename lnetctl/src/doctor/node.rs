@@ -8,9 +8,8 @@ use lnet_dlc::request::{LocalNi, Request, SettingState};
 use lnet_metrics::health;
 use lnet_node::MisroutedAddress;
 use lnet_settings::Value;
-use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetType, Nid};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// A check of the node.
 struct Check {
@@ -130,10 +129,11 @@ fn links(node: &NodeState, host: &Host) -> Finding {
 fn acceptor(node: &NodeState, host: &Host) -> Finding {
     let port = node.port;
     let listening = host.listening();
-    let is_open = |address: Ipv4Addr| {
-        listening
-            .iter()
-            .any(|socket| socket.port() == port && (*socket.ip() == address || socket.ip().is_unspecified()))
+    let is_open = |address: IpAddr| {
+        // A socket for all IPv6 addresses is usually one for those of IPv4 too.
+        let is_for_all = |its: IpAddr| its.is_unspecified() && (its.is_ipv6() || address.is_ipv4());
+        let takes = |its: IpAddr| its == address || is_for_all(its);
+        listening.iter().any(|socket| socket.port() == port && takes(socket.ip()))
     };
     if !node.is_accepting {
         return Finding::fine("the node listens for nobody (accept is none), and only connects to others");
@@ -149,10 +149,7 @@ fn acceptor(node: &NodeState, host: &Host) -> Finding {
 }
 
 /// The interfaces on TCP nets, with their addresses.
-fn addresses(nis: &[LocalNi]) -> Vec<(Nid, Ipv4Addr)> {
-    let of = |ni: &LocalNi| match (ni.nid.net().kind(), ni.nid.address()) {
-        (NetType::TCP, Address::Short(address)) => Some((ni.nid, Ipv4Addr::from(address))),
-        _ => None,
-    };
-    nis.iter().filter_map(of).collect()
+fn addresses(nis: &[LocalNi]) -> Vec<(Nid, IpAddr)> {
+    let tcp = nis.iter().filter(|ni| ni.nid.net().kind() == NetType::TCP);
+    tcp.map(|ni| (ni.nid, ni.nid.address().ip())).collect()
 }

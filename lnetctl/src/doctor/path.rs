@@ -5,11 +5,10 @@ use super::{Finding, State};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::request::{DistanceResponse, PingResponse};
 use lnet_dlc::{Backend, ops};
-use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetType, Nid};
 use socklnd::hello_probe::{self, Answer, Asked};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// The longest time that a connection may take.
@@ -54,11 +53,8 @@ fn is_wrong(findings: &[Finding]) -> bool {
 }
 
 /// The address to which this node connects with TCP for messages to the NID; `None`: to a gateway, or without TCP.
-fn direct_address(nid: Nid, hops: u32) -> Option<Ipv4Addr> {
-    match (nid.net().kind(), nid.address(), hops) {
-        (NetType::TCP, Address::Short(address), 1) => Some(Ipv4Addr::from(address)),
-        _ => None,
-    }
+fn direct_address(nid: Nid, hops: u32) -> Option<IpAddr> {
+    (nid.net().kind() == NetType::TCP && hops == 1).then(|| nid.address().ip())
 }
 
 /// Connects, waits whether the connection is closed, and asks for a HELLO by another one.
@@ -308,7 +304,9 @@ mod tests {
     #[test]
     fn tcp_is_tried_for_neighbours_on_tcp_only() {
         let table = [
-            ("192.0.2.1@tcp", 1, Some(Ipv4Addr::new(192, 0, 2, 1))),
+            ("192.0.2.1@tcp", 1, Some(IpAddr::from([192, 0, 2, 1]))),
+            ("fd99::12@tcp", 1, "fd99::12".parse().ok()),
+            ("fd99::12@tcp", 2, None),
             ("192.0.2.1@tcp", 2, None),
             ("192.0.2.1@o2ib", 1, None),
             ("192.0.2.1@tcp", 0, None),

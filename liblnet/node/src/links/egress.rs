@@ -4,7 +4,7 @@ use lnet_os::descriptor::above_standard;
 use nix::net::if_::if_indextoname;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// The types of a route's attributes (`linux/rtnetlink.h`).
 const RTA_DST: u16 = 1;
@@ -13,13 +13,12 @@ const RTA_OIF: u16 = 4;
 /// The sizes of `struct nlmsghdr` and `struct rtmsg` in bytes.
 const HEADER: usize = 16;
 const ROUTE: usize = 12;
-/// The sizes of an attribute's header, and of an attribute with an IPv4 address, in bytes.
+/// The size of an attribute's header in bytes.
 const ATTRIBUTE: usize = 4;
-const ADDRESS: usize = 8;
 
-/// The link by which a packet from `source` to `destination` leaves; `None` if the kernel does not report one.
+/// The link by which a packet from `source` to `destination`, addresses of one family, leaves; `None` if the kernel does not report one.
 #[expect(clippy::disallowed_methods, reason = "the number is seen to here, and netlink raises no SIGPIPE")]
-pub(super) fn device(source: Ipv4Addr, destination: Ipv4Addr) -> Option<String> {
+pub(super) fn device(source: IpAddr, destination: IpAddr) -> Option<String> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None).ok()?;
     let socket = above_standard(socket).ok()?;
     sendto(&socket, &question(source, destination), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))
@@ -31,8 +30,11 @@ pub(super) fn device(source: Ipv4Addr, destination: Ipv4Addr) -> Option<String> 
     if_indextoname(index).ok()?.into_string().ok()
 }
 
-fn question(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
-    let len = HEADER + ROUTE + 2 * ADDRESS;
+fn question(source: IpAddr, destination: IpAddr) -> Vec<u8> {
+    let family = if destination.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
+    let attributes = [(RTA_DST, octets(destination)), (RTA_SRC, octets(source))];
+    let sizes = attributes.each_ref().map(|(_, address)| ATTRIBUTE + address.len());
+    let len = HEADER + ROUTE + sizes.iter().sum::<usize>();
     let mut bytes = Vec::with_capacity(len);
     bytes.extend((len as u32).to_ne_bytes());
     bytes.extend(libc::RTM_GETROUTE.to_ne_bytes());
@@ -40,14 +42,22 @@ fn question(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     // A sequence number, and the port of the sender, which the kernel fills in.
     bytes.extend([0; 8]);
     // Family, both prefix lengths; type of service, table and the rest are 0.
-    bytes.extend([libc::AF_INET as u8, 32, 32]);
+    let bits = attributes.each_ref().map(|(_, address)| address.len() as u8 * 8);
+    bytes.extend([family as u8, bits[0], bits[1]]);
     bytes.resize(HEADER + ROUTE, 0);
-    for (attribute, address) in [(RTA_DST, destination), (RTA_SRC, source)] {
-        bytes.extend((ADDRESS as u16).to_ne_bytes());
+    for ((attribute, address), size) in attributes.iter().zip(sizes) {
+        bytes.extend((size as u16).to_ne_bytes());
         bytes.extend(attribute.to_ne_bytes());
-        bytes.extend(address.octets());
+        bytes.extend(address);
     }
     bytes
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(v4) => v4.octets().to_vec(),
+        IpAddr::V6(v6) => v6.octets().to_vec(),
+    }
 }
 
 /// The index of the link in a response that is a route; `None` for any other response.
@@ -102,7 +112,9 @@ mod tests {
     /// Fails if the kernel does not report the loopback as the link by which a machine sends to itself.
     #[test]
     fn the_kernel_says_by_which_link_it_sends() {
-        let found = device(Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 9));
-        assert!(found.is_none_or(|link| link == "lo"));
+        for (source, destination) in [("127.0.0.1", "127.0.0.9"), ("::1", "::1")] {
+            let found = device(source.parse().unwrap(), destination.parse().unwrap());
+            assert!(found.is_none_or(|link| link == "lo"), "{source}");
+        }
     }
 }

@@ -18,7 +18,7 @@ use lnet_core::topology::Ni;
 use lnet_log::{LogClass, write_line};
 use lnet_os::descriptor::new_eventfd;
 use lnet_os::thread::JoinHandle;
-use lnet_wire::Nid;
+use lnet_wire::{IpPrefix, Nid};
 use netlink::{NetlinkSocket, Wakeup};
 use std::fmt::Debug;
 use std::io;
@@ -150,25 +150,30 @@ pub(crate) fn misrouted_nis(core: &Core, new: Nid, own_link: Option<&'static str
     misrouted(new, &all, own_link, egress::device).iter().map(ToString::to_string).collect()
 }
 
-/// The place of an interface among the host's links; `None` if it has no IPv4 address of its own.
+/// The place of an interface among the host's links; `None` if it has no IP address of its own.
 fn placed(ni: &Ni, machine: &[LinkAddress]) -> Option<Placed> {
-    let Some(IpAddr::V4(address)) = ni.config().ip_address else { return None };
-    let (device, prefix_len) = link_with(address.into(), machine)?;
-    Some(Placed { nid: ni.nid(), address, prefix_len: prefix_len.unwrap_or(32), device })
+    let address = ni.config().ip_address?;
+    let (device, subnet) = link_with(address, machine)?;
+    Some(Placed { nid: ni.nid(), address, subnet, device })
 }
 
-/// The link that has an address itself, and the length of the address's prefix; `None` for the addresses of a whole net, such
+/// The link that has an address itself, and the subnet of the address; `None` for the addresses of a whole net, such
 /// as those of the loopback.
-fn link_with(address: IpAddr, machine: &[LinkAddress]) -> Option<(String, Option<u32>)> {
+fn link_with(address: IpAddr, machine: &[LinkAddress]) -> Option<(String, IpPrefix)> {
     let has_it = |entry: &&LinkAddress| entry.address == Some(address) && entry.whole_net.is_none();
-    machine.iter().find(has_it).map(link_and_prefix)
+    machine.iter().find(has_it).and_then(link_and_subnet)
 }
 
-/// The link of an entry, and the length of its address's prefix.
-fn link_and_prefix(LinkAddress { name, prefix_len, .. }: &LinkAddress) -> (String, Option<u32>) {
+/// The link of an entry, and the subnet of its address: the address alone where no prefix is listed. `None` for an entry without an address.
+fn link_and_subnet(
+    LinkAddress { name, address, prefix_len, .. }: &LinkAddress,
+) -> Option<(String, IpPrefix)> {
+    let address = (*address)?;
+    let all = if address.is_ipv6() { 128 } else { 32 };
+    let bits = prefix_len.and_then(|bits| u8::try_from(bits).ok()).unwrap_or(all);
     // The label of an alias begins with the name of its link.
     let device = name.split_once(':').map_or(name.as_str(), |(link, _)| link).to_owned();
-    (device, *prefix_len)
+    Some((device, IpPrefix::new(address, bits)?))
 }
 
 fn run(core: &Core, listener: &dyn LinkListener, netlink: &NetlinkSocket, end: &OwnedFd) {

@@ -1,15 +1,16 @@
 //! The check whether interfaces in one subnet send by their own links. Pure.
 
-use lnet_wire::Nid;
+use lnet_wire::{IpPrefix, Nid};
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// An interface of this node, with the subnet and the link of its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) nid: Nid,
-    pub(super) address: Ipv4Addr,
-    pub(super) prefix_len: u32,
+    pub(super) address: IpAddr,
+    /// The subnet of the address.
+    pub(super) subnet: IpPrefix,
     /// The link that has the address.
     pub(super) device: String,
 }
@@ -31,15 +32,14 @@ pub(super) fn misrouted<'a>(
     new: Nid,
     all: &'a [Placed],
     own_link: Option<&'static str>,
-    egress: impl Fn(Ipv4Addr, Ipv4Addr) -> Option<String>,
+    egress: impl Fn(IpAddr, IpAddr) -> Option<String>,
 ) -> Vec<Misrouted<'a>> {
     let Some(new) = all.iter().find(|it| it.nid == new) else { return Vec::new() };
-    let subnet = new.subnet();
-    let in_it: Vec<&Placed> = all.iter().filter(|it| it.subnet() == subnet).collect();
+    let in_it: Vec<&Placed> = all.iter().filter(|it| it.subnet == new.subnet).collect();
     if in_it.iter().all(|it| it.device == new.device) {
         return Vec::new();
     }
-    let Some(other) = another_address(subnet, &in_it) else { return Vec::new() };
+    let Some(other) = another_address(new.subnet, &in_it) else { return Vec::new() };
     let leaves_elsewhere = |it: &'a Placed| {
         let egress = egress(it.address, other).filter(|device| *device != it.device)?;
         Some(Misrouted { it, egress, own_link })
@@ -47,34 +47,36 @@ pub(super) fn misrouted<'a>(
     in_it.into_iter().filter_map(leaves_elsewhere).collect()
 }
 
-/// An address of the subnet that no interface in `taken` has.
-fn another_address((network, prefix_len): (u32, u32), taken: &[&Placed]) -> Option<Ipv4Addr> {
-    let hosts = 32_u32.checked_sub(prefix_len).map_or(0, |bits| (1_u64 << bits).saturating_sub(2));
+/// An address of the subnet that no interface in `taken` has, nor is the first or the last.
+fn another_address(subnet: IpPrefix, taken: &[&Placed]) -> Option<IpAddr> {
     // One address more than there are to skip.
-    let tried = u32::try_from(hosts.min(taken.len() as u64 + 1)).unwrap_or(0);
-    (1..=tried)
-        .map(|host| Ipv4Addr::from_bits(network + host))
-        .find(|address| taken.iter().all(|it| it.address != *address))
+    let hosts = 1..=taken.len() as u32 + 1;
+    let address = |host: u32| {
+        Some(match subnet.first() {
+            IpAddr::V4(first) => IpAddr::V4(first.to_bits().checked_add(host)?.into()),
+            IpAddr::V6(first) => IpAddr::V6(first.to_bits().checked_add(host.into())?.into()),
+        })
+    };
+    hosts.filter_map(|host| Some((address(host)?, address(host + 1)?))).find_map(|(it, next)| {
+        let is_inside = subnet.matches(it) && subnet.matches(next);
+        (is_inside && taken.iter().all(|its| its.address != it)).then_some(it)
+    })
 }
 
-impl Placed {
-    /// The first address of the interface's subnet, and the length of its prefix.
-    pub(super) fn subnet(&self) -> (u32, u32) {
-        let mask = u32::MAX.checked_shl(32_u32.saturating_sub(self.prefix_len)).unwrap_or(0);
-        (self.address.to_bits() & mask, self.prefix_len)
-    }
+/// The program that shows and changes routes and rules of a family.
+pub(super) const fn ip_program(address: IpAddr) -> &'static str {
+    if address.is_ipv6() { "ip -6" } else { "ip" }
 }
 
 impl fmt::Display for Misrouted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Placed { nid, address, device, .. } = self.it;
-        let (network, prefix_len) = self.it.subnet();
-        let (egress, subnet) = (&self.egress, Ipv4Addr::from_bits(network));
+        let Placed { nid, address, device, subnet } = self.it;
+        let (egress, ip) = (&self.egress, ip_program(*address));
         let or_setting = self.own_link.map(|setting| format!(", or {setting},")).unwrap_or_default();
         write!(
             f,
             "NI {nid}: shares its subnet with another link, and what it sends leaves by {egress}, not {device} (no source route); \
-             it goes on so, and stops with {egress}; `ip rule add from {address} table N` and `ip route add {subnet}/{prefix_len} dev \
+             it goes on so, and stops with {egress}; `{ip} rule add from {address} table N` and `{ip} route add {subnet} dev \
              {device} table N`{or_setting} have it use {device}"
         )
     }
@@ -84,9 +86,11 @@ impl fmt::Display for Misrouted<'_> {
 mod tests {
     use super::*;
 
-    fn placed(nid: &str, prefix_len: u32, device: &str) -> Placed {
-        let address = nid.split('@').next().unwrap().parse().unwrap();
-        Placed { nid: nid.parse().unwrap(), address, prefix_len, device: device.to_owned() }
+    fn placed(nid: &str, prefix_len: u8, device: &str) -> Placed {
+        let nid: Nid = nid.parse().unwrap();
+        let address = nid.address().ip();
+        let subnet = IpPrefix::new(address, prefix_len).unwrap();
+        Placed { nid, address, subnet, device: device.to_owned() }
     }
 
     #[test]
@@ -95,16 +99,18 @@ mod tests {
         let second = || placed("10.0.0.2@tcp", 24, "eth1");
         let third = || placed("10.0.1.3@tcp1", 24, "eth2");
         // The interfaces, of which the last is new; the link by which the machine sends from each; the interfaces reported.
-        let by_eth0 = |_: Ipv4Addr| Some("eth0");
-        let by_eth1 = |_: Ipv4Addr| Some("eth1");
-        let by_source = |from: Ipv4Addr| match from.octets() {
-            [10, 0, 0, 1] => Some("eth0"),
-            [10, 0, 0, 2] => Some("eth1"),
+        let by_eth0 = |_: IpAddr| Some("eth0");
+        let by_eth1 = |_: IpAddr| Some("eth1");
+        let by_source = |from: IpAddr| match from.to_string().as_str() {
+            "10.0.0.1" | "fd99::1" => Some("eth0"),
+            "10.0.0.2" | "fd99::2" => Some("eth1"),
             _ => Some("eth2"),
         };
-        let unknown = |_: Ipv4Addr| None;
-        type Route = fn(Ipv4Addr) -> Option<&'static str>;
-        let table: [(&str, Vec<Placed>, Route, &[&str]); 10] = [
+        let (first_v6, second_v6) =
+            (|| placed("fd99::1@tcp", 64, "eth0"), || placed("fd99::2@tcp", 64, "eth1"));
+        let unknown = |_: IpAddr| None;
+        type Route = fn(IpAddr) -> Option<&'static str>;
+        let table: [(&str, Vec<Placed>, Route, &[&str]); 15] = [
             ("alone", vec![first()], by_eth1, &[]),
             ("one link for all", vec![first(), second()], by_eth0, &["10.0.0.2@tcp"]),
             ("the link of the new one", vec![first(), second()], by_eth1, &["10.0.0.1@tcp"]),
@@ -121,6 +127,16 @@ mod tests {
             (
                 "addresses without a subnet",
                 vec![placed("10.0.0.1@tcp", 32, "eth0"), placed("10.0.0.2@tcp", 32, "eth1")],
+                by_eth0,
+                &[],
+            ),
+            ("IPv6", vec![first_v6(), second_v6()], by_eth0, &["fd99::2@tcp"]),
+            ("IPv6 with source routes", vec![first_v6(), second_v6()], by_source, &[]),
+            ("both families", vec![first_v6(), first(), second()], by_eth0, &["10.0.0.2@tcp"]),
+            ("families on different links", vec![first(), second_v6()], by_eth0, &[]),
+            (
+                "IPv6 addresses without a subnet",
+                vec![placed("fd99::1@tcp", 128, "eth0"), placed("fd99::2@tcp", 128, "eth1")],
                 by_eth0,
                 &[],
             ),
@@ -149,6 +165,12 @@ mod tests {
             "`ip route add 10.0.0.0/24 dev eth1 table N`",
             ", or DRIVER_BINDS=1, have it use eth1",
         ] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+        let all = [placed("fd99::1@tcp", 64, "eth0"), placed("fd99::2@tcp", 64, "eth1")];
+        let line = misrouted(all[1].nid, &all, None, |_, _| Some("eth0".to_owned()))[0].to_string();
+        for part in ["`ip -6 rule add from fd99::2 table N`", "`ip -6 route add fd99::/64 dev eth1 table N`"]
+        {
             assert!(line.contains(part), "{part}: {line}");
         }
     }
