@@ -1,9 +1,10 @@
-//! NID lists, address ranges and expressions: a text that can be read is printed so that it reads and prints the same,
-//! and expansion, matching and intervals agree.
+//! NID lists, address patterns and masks of both families, selectors and expressions: a text that can be read is printed so that it reads and
+//! prints the same, and expansion, matching and intervals agree.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lnet_wire::{Expression, IpRange, NidList};
+use lnet_wire::{Expression, IpPrefix, IpRange, NidList, NidPattern, Selector};
+use std::net::IpAddr;
 
 /// The number of NIDs above which lists are only printed.
 const MAX_NIDS: usize = 1000;
@@ -16,6 +17,21 @@ fuzz_target!(|text: &str| {
     if let Ok(range) = text.parse::<IpRange>() {
         let printed = range.to_string();
         assert_eq!(printed.parse::<IpRange>().map(|again| again.to_string()), Ok(printed));
+        assert!(!range.is_v6() || range.octets().is_none());
+    }
+    if let Ok(prefix) = text.parse::<IpPrefix>() {
+        assert_eq!(prefix.to_string().parse(), Ok(prefix));
+        assert!(prefix.matches(prefix.first()));
+    }
+    if let Ok(selector) = text.parse::<Selector>() {
+        assert_eq!(selector.to_string().parse(), Ok(selector));
+    }
+    // A mask alone, and that of a fault rule, match the same addresses.
+    if let Ok(NidPattern::Prefix(prefix, net)) = text.parse() {
+        for address in [prefix.first(), IpAddr::from([10, 0, 0, 1]), IpAddr::from([0xfd99, 0, 0, 0, 0, 0, 0, 1])] {
+            let nid = lnet_wire::nid::Address::from(address).on(net);
+            assert_eq!(NidPattern::Prefix(prefix, net).matches(nid), prefix.matches(address));
+        }
     }
     if let Ok(expression) = Expression::parse(text, 0..=u32::MAX) {
         let printed = expression.to_string();
