@@ -74,6 +74,11 @@ impl Names {
     }
 }
 
+/// Whether the address of this NID can be a host name.
+pub(crate) fn is_named(text: &str) -> bool {
+    host_of(text).is_some()
+}
+
 /// The NID, unless no interface can have it.
 pub(crate) fn checked(nid: Nid) -> Result<Nid, TextError> {
     nid.check_address().map(|()| nid).map_err(|problem| TextError { problem, at: 0 })

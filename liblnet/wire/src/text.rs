@@ -56,10 +56,10 @@ pub enum Problem {
     #[error("a range that ends before it begins")]
     EmptyRange,
     /// The address is the same on other links.
-    #[error("a link-local address, which is the same on other links and so is none of a NID")]
+    #[error("a link-local address, which other links have as well,")]
     LinkLocal,
     /// The address is an IPv4 address in the form of IPv6.
-    #[error("an IPv4 address in the form of IPv6; write the IPv4 address alone, such as 192.0.2.1")]
+    #[error("an IPv4 address in the form of IPv6 (write it as IPv4)")]
     MappedIpv4,
     /// The address is none of an interface: the unspecified one, or that of a group.
     #[error("an address that no interface has")]

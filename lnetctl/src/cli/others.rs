@@ -23,6 +23,12 @@ pub enum Debug {
         #[arg(short, long)]
         peer: bool,
     },
+    /// Show all that is known of a peer, as `peer show` does on the highest level
+    Peer {
+        /// A NID of the peer
+        #[arg(short, long)]
+        nid: String,
+    },
 }
 
 /// The older form of `global show`, before release 2.11.

@@ -3,7 +3,7 @@
 use super::{CommandOutcome, Context};
 use crate::cli::{Debug, Global, Lnet, Numa, Program};
 use lnet_dlc::ops::global::Setting;
-use lnet_dlc::ops::{global, lnet, program, recovery, service_id};
+use lnet_dlc::ops::{global, lnet, peer, program, recovery, service_id};
 use lnet_dlc::request::Configure;
 use lnet_dlc::{ReturnCode, SeqNo, Value};
 
@@ -28,7 +28,13 @@ pub(super) fn program(Program::Show(show): &Program, cx: &mut Context<'_>) -> Co
 }
 
 pub(super) fn debug(command: &Debug, cx: &mut Context<'_>) -> CommandOutcome {
-    let Debug::Recovery { local, peer } = command;
+    let (local, peer) = match command {
+        Debug::Recovery { local, peer } => (local, peer),
+        Debug::Peer { nid } => {
+            let shown = peer::show(cx.node, Some(nid), EVERYTHING, SeqNo::NONE, &mut cx.report, false);
+            return CommandOutcome::show(shown);
+        }
+    };
     let mut rc = ReturnCode::OK;
     if *local {
         rc = recovery::show_local(cx.node, SeqNo::NONE, &mut cx.report);
@@ -52,6 +58,9 @@ pub(super) fn service_id(cx: &mut Context<'_>) -> CommandOutcome {
         }
     }
 }
+
+/// The level of detail on which everything is shown.
+const EVERYTHING: u32 = u32::MAX;
 
 /// The form that two commands have in place of an error block.
 pub(super) fn error(text: &str) -> Value {

@@ -7,6 +7,7 @@ use crate::request::{
 };
 use lnet_wire::{Errno, NetType, Nid};
 use std::cell::RefCell;
+use std::net::Ipv6Addr;
 
 /// The configuration of the node that is kept in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,10 +60,16 @@ impl StoredConfig {
         if cpts.as_ref().is_some_and(|cpts| cpts.as_slice().iter().any(|cpt| *cpt > 1)) {
             return refused(Errno::Invalid, "CPT 9 is not within 0 to 1");
         }
-        if self.nis.iter().any(|ni| ni.nid.net() == net && ni.interface == interface) {
+        // As on a node, an IPv6 address stands for the link that has it.
+        let v6 = interface.as_ref().and_then(|name| name.parse::<Ipv6Addr>().ok());
+        let interface = if v6.is_some() { Some("eth6".to_owned()) } else { interface };
+        let nid = match v6 {
+            Some(address) => Nid::new_long(net, address.octets()),
+            None => Nid::new(net, 0x0a00_0000 + self.nis.len() as u32),
+        };
+        if self.nis.iter().any(|ni| ni.nid == nid || ni.nid.net() == net && ni.interface == interface) {
             return Err(Errno::Exists.into());
         }
-        let nid = Nid::new(net, 0x0a00_0000 + self.nis.len() as u32);
         let mut ni = LocalNi::unused(nid, interface.as_deref());
         ni.tunables.peer_timeout = tunables.peer_timeout.or(Some(180));
         ni.tunables.peer_credits = tunables.peer_credits.or(Some(8));
@@ -77,9 +84,11 @@ impl StoredConfig {
 
     fn del_ni(&mut self, request: DelLocalNi) -> Result<Reply, Errno> {
         let before = self.nis.len();
-        self.nis.retain(|ni| {
-            ni.nid.net() != request.net || request.interface.is_some() && ni.interface != request.interface
-        });
+        let is_named = |ni: &LocalNi, name: &str| {
+            ni.interface.as_deref() == Some(name) || ni.nid.to_string().split('@').next() == Some(name)
+        };
+        let is_it = |ni: &LocalNi| request.interface.as_ref().is_none_or(|name| is_named(ni, name));
+        self.nis.retain(|ni| ni.nid.net() != request.net || !is_it(ni));
         if self.nis.len() == before {
             return Err(Errno::NotFound);
         }

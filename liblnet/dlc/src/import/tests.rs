@@ -153,6 +153,30 @@ fn an_export_of_forwarding_that_is_off_again_makes_a_node_that_exports_the_same(
     }
 }
 
+/// Fails if a backup of an NI with an IPv6 address comes back with another NID, as one that names the interface alone could.
+#[test]
+fn an_ni_with_an_ipv6_address_comes_back_with_its_nid() {
+    let node = Memory::new();
+    add(
+        &node,
+        "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n              0: FD99::0011\n",
+    );
+    for backup in [true, false] {
+        let file = exported(&node, backup);
+        assert!(file.contains("nid: fd99::11@tcp\n"), "{file}");
+        assert!(file.contains("interfaces:\n              0: eth6\n"), "{file}");
+        let again = Memory::new();
+        add(&again, &file);
+        assert_eq!(again.state.borrow().nis[1].nid.to_string(), "fd99::11@tcp");
+        assert_eq!(exported(&again, true), exported(&node, true));
+        assert_eq!(checked(&again, &file), "", "nothing to change");
+        // A second import finds it there.
+        add(&again, &file);
+        let (rc, _) = imported(&again, Purpose::Del, &file);
+        assert_eq!((rc, again.state.borrow().nis.len()), (ReturnCode::OK, 1), "{file}");
+    }
+}
+
 #[test]
 fn output_of_any_detail_level_can_be_imported() {
     let node = Memory::new();

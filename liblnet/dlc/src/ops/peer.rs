@@ -7,7 +7,7 @@ pub use show::{list, page, peer_value, show, show_at_most};
 use super::error_text::{OpError, error_text, one_nid};
 use super::health;
 use crate::ReturnCode;
-use crate::host_names::{Names, checked};
+use crate::host_names::{Names, checked, is_named};
 use crate::interface_spec::split_outside_brackets;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddPeerNi, Backend, DelPeerNi, Request, SetHealthKind, SetPeerState};
@@ -54,16 +54,16 @@ pub fn parse_named_nids(text: &str, max: usize, names: &Names) -> Result<Vec<Nid
         Err(error) => error,
     };
     let entries = split_outside_brackets(text).flat_map(str::split_ascii_whitespace);
-    let mut is_named = false;
-    let mut resolved = |entry: &str| match entry.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+    let mut has_name = false;
+    let mut resolved = |entry: &str| match is_named(entry) {
         false => Ok(entry.to_owned()),
         true => {
-            is_named = true;
+            has_name = true;
             names.nid(entry).map(|nid| nid.to_string())
         }
     };
     let texts = entries.map(&mut resolved).collect::<Result<Vec<_>, _>>()?;
-    if is_named { parse_nids(&texts.join(" "), max) } else { Err(error) }
+    if has_name { parse_nids(&texts.join(" "), max) } else { Err(error) }
 }
 
 /// The text of an error in a list of at most [`MAX_NIDS`] NIDs, and the remedy.

@@ -276,7 +276,7 @@ manage:
             ("fd99::12@tcp99999", "not within 0 to 65535"),
             ("[fd99::12]@tcp", "'['"),
             ("::@tcp", "no interface has"),
-            ("::ffff:10.99.0.12@tcp", "write the IPv4 address alone"),
+            ("::ffff:10.99.0.12@tcp", "write it as IPv4"),
             ("fe80::1@tcp", "link-local"),
         ];
         for (text, why) in refused {

@@ -194,6 +194,12 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Interfaces,
         "The name of the interface behind a label, such as `0: eth0`",
     ),
+    row(
+        &["ni"],
+        "nid",
+        Kind::Text,
+        "The NID: if it has an IPv6 address, the address that the NI has; else output",
+    ),
     row(&["net"], "intf", Kind::Interfaces, "Interfaces, in the form of the design document"),
     row(&["interface"], "intf", Kind::Interfaces, "The name of the interface"),
     row(&["net"], "pattern", Kind::Text, "Addresses of the nodes that have the net: a rule of `ip2nets`"),

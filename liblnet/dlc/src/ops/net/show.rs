@@ -9,6 +9,7 @@ use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, Request};
 use crate::{ReturnCode, Value};
+use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetId};
 
 /// Shows the interfaces of one net, of several between commas, or of all, net by net (dlc 2.3; cfg-045, cfg-055, dbg-005 to
@@ -24,7 +25,7 @@ use lnet_wire::{Errno, NetId};
 ///
 /// Interfaces that wait for the host follow in a block of their own, at all levels with the reason.
 ///
-/// `backup`: only what can be imported again; the interfaces that wait are among the others.
+/// `backup`: only what can be imported again, with the NIDs of IPv6 addresses; the interfaces that wait are among the others.
 pub fn show(
     backend: &dyn Backend,
     net: Option<&str>,
@@ -114,8 +115,11 @@ fn ni_to_value(
 ) -> Result<Value, Errno> {
     let live = !backup;
     let mut shown = Value::map();
-    if live {
+    // The name of an interface does not say which of its IPv6 addresses the NID has, nor whether it has one.
+    if live || matches!(ni.nid.address(), Address::Long(_)) {
         shown.push("nid", ni.nid.to_string());
+    }
+    if live {
         let status = match ni.status {
             NiStatus::Up => "up",
             NiStatus::Down => "down",

@@ -11,7 +11,8 @@ use crate::ip2nets::{Rule, parse_string};
 use crate::model::{Block, Ip2netsItem, Item, NetItem, NiItem};
 use crate::ranges::DETAIL;
 use crate::{InterfaceSpec, SeqNo};
-use lnet_wire::{IpRange, NetId, NetType};
+use lnet_wire::nid::Address;
+use lnet_wire::{IpRange, NetId, NetType, Nid};
 
 /// Keys of an NI that are exported but ignored on import.
 const NI_OUTPUT: &[&str] = &[
@@ -111,7 +112,7 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
     let local = fields.entry("local NI(s)");
     let is_loopback = name == Some(NetId::LOOPBACK) && reader.purpose != Purpose::Show;
     for ni in local.map_or(&[][..], |entry| entry.value.items()) {
-        nis.extend(local_ni(ni, &defaults, !is_loopback, &mut detail, reader));
+        nis.extend(local_ni(ni, &defaults, name.filter(|_| !is_loopback), &mut detail, reader));
     }
     for key in ["interfaces", "intf"] {
         if let Some(node) = fields.get(key, reader) {
@@ -212,27 +213,57 @@ fn item_number(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     }
 }
 
-/// Reads one item of `local NI(s)`; the result has several NIs if the item names several interfaces.
+/// Reads one item of `local NI(s)` of the net, `None` for the loopback and for a net without a name; the result has several NIs if the item
+/// names several interfaces. A NID with an IPv6 address says which address the NI has: the NI then has the address in place of the name of an
+/// interface, which may be missing. NIDs with IPv4 addresses are output (dlc 2.3).
 fn local_ni(
     node: &Node,
     defaults: &GivenTunables,
-    needs_interface: bool,
+    net: Option<NetId>,
     detail: &mut Option<u32>,
     reader: &mut Reader,
 ) -> Vec<NiItem> {
     let Some(mut fields) = Fields::of(node, "an NI", reader) else { return Vec::new() };
     let said = GivenTunables::read(&mut fields, reader).or(defaults);
     let fields_say_interfaces = fields.has("interfaces");
+    let nid = fields.get("nid", reader).and_then(|node| long_nid(node, net, reader));
     let found = fields.get("interfaces", reader).map(|node| interfaces(node, &said, detail, reader));
     *detail = (*detail).max(count(&mut fields, DETAIL, reader));
     fields.ignore(NI_OUTPUT);
     fields.ignore(&["seq_no"]);
     let at = fields.at;
     fields.finish(reader);
-    if !fields_say_interfaces && needs_interface && reader.purpose == Purpose::Add {
-        reader.missing(at, "an NI without its interface; add 'interfaces' with '0: NAME' below it");
+    let mut nis = found.unwrap_or_default();
+    match (nid, &mut nis[..]) {
+        (Some(nid), []) if !fields_say_interfaces => nis.push(ni_item(Some(address_of(nid)), said)),
+        (Some(nid), [ni]) if matches!(nid.address(), Address::Long(_)) => {
+            ni.interface = Some(address_of(nid))
+        }
+        (None, _) if !fields_say_interfaces && net.is_some() && reader.purpose == Purpose::Add => {
+            reader.missing(at, "an NI without its interface; add 'interfaces' with '0: NAME' below it");
+        }
+        _ => {}
     }
-    found.unwrap_or_default()
+    nis
+}
+
+/// The NID of an NI on this net, if it has an IPv6 address; `None` for what is no NID: files have much in this place, which 2.15 does not read.
+fn long_nid(node: &Node, net: Option<NetId>, reader: &mut Reader) -> Option<Nid> {
+    let NodeKind::Scalar(text) = &node.kind else { return None };
+    let nid: Nid = text.trim().parse().ok()?;
+    let net = net.filter(|_| matches!(nid.address(), Address::Long(_)))?;
+    if nid.net() != net {
+        reader.wrong(
+            node.at,
+            format!("nid {nid} is not on {net}, the net of this item; write its address with @{net}"),
+        );
+    }
+    (nid.net() == net).then_some(nid)
+}
+
+/// The interface with the address of a NID.
+fn address_of(nid: Nid) -> InterfaceSpec {
+    InterfaceSpec::named(nid.address().ip().to_string())
 }
 
 /// Reads the value of `interfaces`: labels with names, items with `intf`, or names.

@@ -583,3 +583,112 @@ fn blocks_keep_their_order_and_may_come_again() {
     assert_eq!(read("", Purpose::Add), Ok(crate::model::Document::default()));
     assert_eq!(canonical("net:\nroute:\npeer: []\n", Purpose::Add), "");
 }
+
+/// The backup of a node of 2.17.0, and its full export in part: other indentation, tunables that no driver here has.
+#[test]
+fn exports_of_2_17_are_read() {
+    let backup = "\
+net:
+-     net type: tcp
+      local NI(s):
+      -     interfaces:
+                  0: eth0
+            tunables:
+                  peer_timeout: 180
+                  peer_credits: 8
+                  peer_buffer_credits: 0
+                  credits: 256
+            lnd tunables:
+                  conns_per_peer: 1
+                  tos: -1
+            CPT: \"[0]\"
+peer:
+-     primary nid: fd99::12@tcp
+      Multi-Rail: true
+      peer ni:
+      -     nid: fd99::12@tcp
+      -     nid: fd99:1::12@tcp
+-     primary nid: 10.99.0.70@tcp
+      Multi-Rail: true
+      peer ni:
+      -     nid: 10.99.0.70@tcp
+      -     nid: fd99::70@tcp
+global:
+    numa_range: 0
+    lnd_timeout: 49
+    max_recovery_ping_interval: 900
+";
+    let expected = "\
+net:
+    - net type: tcp
+      local NI(s):
+        - interfaces:
+              0: eth0
+          tunables:
+              peer_timeout: 180
+              peer_credits: 8
+              peer_buffer_credits: 0
+              credits: 256
+          lnd tunables:
+              conns_per_peer: 1
+          CPT: \"[0]\"
+peer:
+    - primary nid: fd99::12@tcp
+      Multi-Rail: True
+      peer ni:
+        - nid: fd99::12@tcp
+        - nid: fd99:1::12@tcp
+    - primary nid: 10.99.0.70@tcp
+      Multi-Rail: True
+      peer ni:
+        - nid: 10.99.0.70@tcp
+        - nid: fd99::70@tcp
+global:
+    numa_range: 0
+    lnd_timeout: 49
+    max_recovery_ping_interval: 900
+";
+    all_come_to(Purpose::Add, &[backup], expected);
+}
+
+/// Fails if an IPv6 NID in a file is passed over, by which the interface might get another address; or if an IPv4 NID, which 2.15 does not
+/// read, has a meaning beside an interface.
+#[test]
+fn an_ipv6_nid_names_the_address_of_its_interface() {
+    let live = "\
+net:
+-     net type: tcp
+      local NI(s):
+      -     nid: fd99::11@tcp
+            status: up
+            interfaces:
+                  0: eth0[0]
+            dev cpt: -1
+      -     nid: 10.99.1.11@tcp
+            status: up
+            interfaces:
+                  0: eth1
+      -     nid: fd99:1::11@tcp
+      -     interfaces:
+                  0: eth3[large]
+";
+    let expected = "\
+net:
+    - net type: tcp
+      local NI(s):
+        - interfaces:
+              0: fd99::11
+          CPT: \"[0]\"
+        - interfaces:
+              0: eth1
+        - interfaces:
+              0: fd99:1::11
+        - interfaces:
+              0: eth3[large]
+";
+    all_come_to(Purpose::Add, &[live], expected);
+    let other_net =
+        "net:\n- net type: tcp1\n  local NI(s):\n  - nid: fd99::11@tcp\n    interfaces: {0: eth0}\n";
+    let problems = read(other_net, Purpose::Add).unwrap_err();
+    assert!(problems[0].to_string().contains("nid fd99::11@tcp is not on tcp1"), "{}", problems[0]);
+}
