@@ -77,6 +77,12 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     row(
         OursTakesMore,
+        &["lnetctl ping 10.99.0.[11-12]@tcp"],
+        &["exit 255 -> 0", "out + ping:...", "err - manage:..."],
+        "ranges of NIDs, as in a later release",
+    ),
+    row(
+        OursTakesMore,
         &["lnetctl --list-commands"],
         &["out - *", "out + *"],
         "the columns hold more commands; `lnetctl bogus` lists the same, one a line",

@@ -22,7 +22,9 @@ struct Node {
 /// ADDRESSES@NETWORK with blanks between.
 ///
 /// ADDRESSES is *, or four expressions with dots between, or for networks with numeric addresses one
-/// expression; an expression is a number, * or [a,b-c,d-e/s]. Returns 1; 0 if str is no list of NIDs, and
+/// expression; an expression is a number, * or [a,b-c,d-e/s]. On tcp and efa it is also an IPv6 address whose
+/// groups are expressions with hexadecimal numbers (fd99::[1-f]). A mask is an address and the number of its
+/// first bits (10.0.0.0/8, fd99::/64). Returns 1; 0 if str is no list of NIDs, and
 /// list is then empty. The list belongs to the caller until cfs_free_nidlist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_parse_nidlist(str: *mut c_char, len: c_int, list: RingArg) -> c_int {

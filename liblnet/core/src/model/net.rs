@@ -229,6 +229,20 @@ mod tests {
         assert_eq!(twice.err().map(Errno::from), Some(Errno::Exists));
     }
 
+    /// Fails if an interface cannot have a NID of each family on one net, or can have two of one.
+    #[test]
+    fn an_interface_has_one_nid_of_each_family_on_a_net() {
+        let named = |nid: &str| {
+            let config =
+                crate::model::NiConfig { interface: Some("eth0".to_owned()), ..NiTunables::default().into() };
+            Arc::new(Ni::new(nid.parse().unwrap(), config, std::num::NonZeroUsize::MIN).unwrap())
+        };
+        let both = Nets::default().with(named("10.0.0.1@tcp")).unwrap().with(named("fd99::1@tcp")).unwrap();
+        for (nid, is_taken) in [("10.0.0.2@tcp", false), ("fd99::2@tcp", false), ("fd99::2@tcp1", true)] {
+            assert_eq!(both.with(named(nid)).is_ok(), is_taken, "{nid}");
+        }
+    }
+
     /// OM-11, OM-12: fails if a net is bound to other partitions than its interfaces, or a NID is mapped to another partition.
     #[test]
     fn a_net_has_the_partitions_of_its_interfaces_and_a_nid_one_of_them() {
