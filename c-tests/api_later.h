@@ -535,6 +535,7 @@ static void peers(void)
 {
 #if LNET_API >= 0x21100
 	struct lnet_nid declared[2], nid, nids[4], wrong;
+	struct lnet_nid large[2];
 
 	CHECK_EQ(libcfs_strnid(&declared[0], "127.0.3.20@tcp"), 0);
 	CHECK_EQ(libcfs_strnid(&declared[1], "127.0.3.21@tcp"), 0);
@@ -551,6 +552,14 @@ static void peers(void)
 	CHECK_EQ(LNetFetchNIDs(&declared[1], nids, 1), 2);
 	CHECK(is_zero(&nids[1], sizeof(nids[1])));
 	CHECK(LNetPeerDiscovered(&declared[0]) < 0);
+	CHECK_EQ(libcfs_strnid(&large[0], "2001:db8::20@tcp"), 0);
+	CHECK_EQ(libcfs_strnid(&large[1], "127.0.3.22@tcp"), 0);
+	LNetAddPeer(large, 2);
+	nid = large[1];
+	LNetPrimaryNID(&nid);
+	CHECK(nid_same(&nid, &large[0]));
+	CHECK_EQ(LNetFetchNIDs(&large[1], nids, 4), 2);
+	CHECK(nid_same(&nids[0], &large[0]));
 	wrong = loopback().nid;
 	LNetPrimaryNID(&wrong);
 	CHECK(is_loopback(wrong));
@@ -604,6 +613,12 @@ static void failures_of_sends(void)
 	CHECK_EQ(LNetPut(&id.nid, source(src, 8, 1, record_event), LNET_NOACK_REQ, &id, PORTAL, 1, 0, 0), 0);
 	record_wait(&from, 3);
 	CHECK_EQ(from.events[2].status, -EINVAL);
+	/* A NID of 20 bytes stays one. */
+	CHECK_EQ(libcfs_strnid(&id.nid, "2001:db8::77@tcp9"), 0);
+	CHECK_EQ(LNetPut(NULL, source(src, 8, 1, record_event), LNET_NOACK_REQ, &id, PORTAL, 1, 0, 0), 0);
+	record_wait(&from, 4);
+	CHECK_EQ(from.events[3].status, -EHOSTUNREACH);
+	CHECK(nid_same(&from.events[3].target.nid, &id.nid));
 	/* A NID that stands for any is like NULL. */
 	{
 		struct lnet_processid any = anybody(), lo = loopback();

@@ -33,6 +33,22 @@ void end_use(struct lnet_handle_md md, lnet_handler_t handler)
 	lnet_assert_handler_unused(handler);
 }
 
+static void on_nid(const struct lnet_nid *nid, bool is_there, void *data)
+{
+	printf("%s: %s %s\n", (const char *)data, libcfs_nidstr(nid), is_there ? "has come" : "is gone");
+}
+
+/* Example: Lets a function be called when the NIDs of this node change, until it is called no more. */
+int watch_nids(char *name, void (*wait_for_end)(void))
+{
+	int rc = LNetRegisterNIDUpdates(on_nid, name);
+
+	if (rc < 0)
+		return rc;
+	wait_for_end();
+	return LNetUnRegisterNIDUpdates(on_nid, name);
+}
+
 /* Example: Prints the sender of a message, and whether its NID is one that the program was given. */
 void show_sender(const struct lnet_event *event, const char *allowed)
 {

@@ -41,7 +41,7 @@ macro_rules! under_tools {
 
 under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc selection control handler_calls shutdown waits list parser ptlrpc_loopback
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
-    m0net_scenarios m0net_interfaces m0net_limits m0net_program selftest_node api_2_15 api_2_17 both_apis);
+    m0net_scenarios m0net_interfaces m0net_limits m0net_program selftest_node api_2_15 api_2_17 both_apis nid_updates);
 
 /// Defines the tests that run programs with a node of `lnetd` in place of each node in a process, some of them under valgrind, too.
 macro_rules! attached {
@@ -58,7 +58,7 @@ macro_rules! attached {
 
 // Left out: `loads_libraries`, which calls the functions of one library by their addresses, and the programs that have no node.
 attached!(api_errors broken_peers calling_handlers calls_beside_handlers control dlc failures forked handler_calls lazy_portal long_handlers loopback
-    api_2_15 api_2_17 both_apis out_of_memory primary_nid process programs selection server_exit shutdown standard_error threads two_nodes waits
+    api_2_15 api_2_17 both_apis nid_updates out_of_memory primary_nid process programs selection server_exit shutdown standard_error threads two_nodes waits
     ptlrpc_forked ptlrpc_loopback selftest_forked selftest_node
     m0net_bulk m0net_delivery m0net_domains m0net_fake_transport m0net_interfaces m0net_limits m0net_messages m0net_pools m0net_program
     m0net_scenarios m0net_support m0net_tm;
@@ -83,6 +83,11 @@ fn every_function_that_2_15_changed_works_in_its_form() {
 #[test]
 fn every_function_that_2_17_changed_works_in_its_form() {
     run("api_2_17", &[], &[]);
+}
+
+#[test]
+fn a_program_learns_which_nids_of_its_node_come_and_go() {
+    run("nid_updates", &[], &[]);
 }
 
 /// Fails if one linker, or the optimisation of a whole program, gives a file the functions of another file's release.

@@ -166,6 +166,8 @@ const LATER: &[Export] = &[
     form(Release::V2_17, "LNetAddPeer", API_2_17),
     form(Release::V2_17, "LNetPeerDiscovered", API_2_17),
     form(Release::V2_17, "LNetFetchNIDs", API_2_17),
+    form(Release::V2_17, "LNetRegisterNIDUpdates", API_2_17),
+    form(Release::V2_17, "LNetUnRegisterNIDUpdates", API_2_17),
     form(Release::V2_17, "LNetMDUnlink", API_2_17),
     form(Release::V2_17, "LNetPut", API_2_17),
     form(Release::V2_17, "LNetGet", API_2_17),

@@ -96,6 +96,31 @@ int LNetPeerDiscovered(struct lnet_nid *nid)
 int LNetFetchNIDs(struct lnet_nid *nid, struct lnet_nid *nids, int count)
 		LNET_SYMBOL(LNetFetchNIDs_2_17);
 
+/**
+ * Called for each NID of this node, without 0@lo, that has come (is_there is set) or gone, on a thread of the library. nid is valid
+ * until the function returns. It may call every function that may be called from an event handler, and LNetUnRegisterNIDUpdates.
+ */
+typedef void (*lnet_nid_update_t)(const struct lnet_nid *nid, bool is_there, void *data);
+
+/**
+ * Lets update be called with data when a NID of this node comes or goes: within some seconds, and not for those that are there now.
+ * LNetUnRegisterNIDUpdates and the last LNetNIFini end that.
+ *
+ * Returns 0. Errors: -EINVAL (update is NULL), -EEXIST (it is registered with these data), -ENOMEM (no thread), -ENETDOWN. The signature
+ * is liblnet's: c-abi does not have it. Must not be called from an event handler.
+ */
+int LNetRegisterNIDUpdates(lnet_nid_update_t update, void *data)
+		LNET_SYMBOL(LNetRegisterNIDUpdates_2_17);
+
+/**
+ * Ends one LNetRegisterNIDUpdates with the same arguments. A call of the function that is running has returned when this
+ * function returns, unless it is called from there.
+ *
+ * Returns 0; -ENOENT if there is no such registration; -ENETDOWN; -EBUSY in an event handler. The signature is liblnet's: c-abi does not have it.
+ */
+int LNetUnRegisterNIDUpdates(lnet_nid_update_t update, void *data)
+		LNET_SYMBOL(LNetUnRegisterNIDUpdates_2_17);
+
 /* ---- memory descriptors ---- */
 
 /**

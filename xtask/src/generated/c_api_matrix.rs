@@ -56,9 +56,12 @@ fn partly(name: &str) -> Option<&'static str> {
         "LNetCtl" | "l_ioctl" => {
             "GET_NI, FAIL_NID, LNET_DIST, PING, PING_PEER, DISCOVER, GET_LNET_STATS, NUMA range"
         }
-        "LNetLocalPrimaryNID" | "LNetFetchNIDs" | "libcfs_strnid" | "libcfs_stranynid" => {
-            "yes, with a signature of liblnet's"
-        }
+        "LNetLocalPrimaryNID"
+        | "LNetFetchNIDs"
+        | "LNetRegisterNIDUpdates"
+        | "LNetUnRegisterNIDUpdates"
+        | "libcfs_strnid"
+        | "libcfs_stranynid" => "yes, with a signature of liblnet's",
         "register_ioc_dev" | "unregister_ioc_dev" => "does nothing, by design",
         "lnet_cpt_of_nid" => "always 0",
         "lnet_cpt_table" => "an opaque pointer",

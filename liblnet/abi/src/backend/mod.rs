@@ -5,9 +5,11 @@
 
 mod attach;
 mod handler_queues;
+mod nid_watch;
 mod program_node;
 
 pub(crate) use handler_queues::HandlerQueues;
+pub(crate) use nid_watch::{NidWatch, Update, nids_of_node};
 pub(crate) use program_node::ProgramNode;
 
 use arc_swap::ArcSwapOption;
@@ -49,6 +51,8 @@ struct Provider {
     node: ProviderNode,
     /// The queues of handlers that memory descriptors name.
     handler_queues: HandlerQueues,
+    /// The functions that are called for the node's NIDs.
+    nid_watch: Arc<NidWatch>,
 }
 
 /// A node of this process, or of another one.
@@ -75,6 +79,7 @@ impl Provider {
     }
 
     fn shutdown(&self) {
+        self.nid_watch.end();
         match &self.node {
             ProviderNode::Own(node) => node.shutdown(),
             ProviderNode::Attached(attached) => attached.node.shutdown(),
@@ -112,7 +117,9 @@ pub struct Adopted(());
 impl Drop for Adopted {
     fn drop(&mut self) {
         let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
-        NODE.store(None);
+        if let Some(provider) = NODE.swap(None) {
+            provider.nid_watch.end();
+        }
         users.count = 0;
     }
 }
@@ -155,7 +162,11 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
 }
 
 fn set_node(node: ProviderNode) {
-    NODE.store(Some(Arc::new(Provider { node, handler_queues: HandlerQueues::default() })));
+    NODE.store(Some(Arc::new(Provider {
+        node,
+        handler_queues: HandlerQueues::default(),
+        nid_watch: Arc::default(),
+    })));
     HAS_STARTED.store(true, Ordering::Relaxed);
 }
 
@@ -198,6 +209,11 @@ pub(crate) fn with_handlers<T>(
     }
 }
 
+/// The functions that are called for NIDs of the node.
+pub(crate) fn nid_watch() -> Result<Arc<NidWatch>, Errno> {
+    Ok(Arc::clone(&provider().ok_or(Errno::NetworkDown)?.nid_watch))
+}
+
 /// Like [`with`], for calls that may wait, during which the program may end the node.
 pub(crate) fn with_waiting<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> Result<T, Errno> {
     f(provider().ok_or(Errno::NetworkDown)?.calls())
@@ -225,7 +241,7 @@ pub(crate) fn dlc_backend() -> Result<SharedBackend, Errno> {
 }
 
 fn users() -> Result<MutexGuard<'static, Users>, Errno> {
-    if in_handler() {
+    if in_handler() || nid_watch::is_in_update() {
         return Err(Errno::Busy);
     }
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);

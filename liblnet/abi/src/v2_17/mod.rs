@@ -5,5 +5,6 @@
 pub mod data;
 pub mod md;
 pub mod ni;
+pub mod nid_updates;
 pub mod peer;
 pub mod types;

@@ -1,6 +1,6 @@
 //! Other nodes: primary NIDs, and what is known of them.
 
-use crate::backend;
+use crate::backend::{self, nids_of_node};
 use crate::entry::{entry, helper, not_null};
 use crate::peer::checked_count;
 use crate::v2_15::nid::read_nid;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn _LNetFetchNIDs_2_17(nid: *mut lnet_nid, nids: *mut lnet
             return Err(Errno::Fault);
         }
         let found = match nid.is_null() {
-            true => own_nids()?,
+            true => backend::with(nids_of_node)?,
             // SAFETY: not NULL; a variable of the program's that nobody changes during the call.
             false => nids_of(unsafe { read_nid(nid) }?.ok_or(Errno::Invalid)?)?,
         };
@@ -89,19 +89,6 @@ pub unsafe extern "C" fn _LNetFetchNIDs_2_17(nid: *mut lnet_nid, nids: *mut lnet
         }
         Ok(c_int::try_from(found.len()).unwrap_or(c_int::MAX))
     })
-}
-
-/// The NIDs of this node, without the loopback's.
-fn own_nids() -> Result<Vec<Nid>, Errno> {
-    let mut nids = Vec::new();
-    for index in 1.. {
-        match backend::with(|node| node.ni_by_index(index)) {
-            Ok(own) => nids.push(own.nid),
-            Err(Errno::NotFound) => break,
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(nids)
 }
 
 /// The NIDs of a peer, the primary NID first.
