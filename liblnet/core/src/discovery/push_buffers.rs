@@ -117,7 +117,8 @@ impl Discovery {
     ) {
         self.grow_push_buffers(received.claimed_len);
         let nids: Vec<Nid> = received.info.entries.iter().map(|entry| entry.nid).collect();
-        if let Some(whole) = whole_nid(peer_ni.nid(), &nids) {
+        let is_plain = |peer: &Peer| !peer.is_multi_rail() && !peer.is_configured();
+        if let Some(whole) = whole_nid(peer_ni.nid(), &nids).filter(|_| is_plain(&peer_ni.peer_now())) {
             // The node itself is known, or will be, by the NIDs that it has.
             topology.note_truncated(env, peer_ni.nid(), whole);
             if self.local_state().discovers() {
