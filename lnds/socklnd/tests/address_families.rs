@@ -19,7 +19,10 @@ fn long() -> Nid {
 /// A peer that listens on `ip`; `None` on a machine without IPv6.
 fn listener(ip: IpAddr, port: u16) -> Option<TcpListener> {
     match TcpListener::bind((ip, port)) {
-        Ok(listener) => Some(listener),
+        Ok(listener) => {
+            limit_accepts(&listener);
+            Some(listener)
+        }
         Err(error) => {
             assert!(ip.is_ipv6(), "{error}");
             test_support::skip("this machine has no IPv6");

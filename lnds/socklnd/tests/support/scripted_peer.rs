@@ -3,7 +3,7 @@
 use super::{BITS, PORTAL, TIMEOUT, tcp};
 use lnet_wire::byte_order::ByteOrder;
 use lnet_wire::{Body, Header, Nid, Pid, WireHandle};
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 use socklnd::proto::frame::{self, Cookies, Head, Incoming};
 use socklnd::proto::hello::{Decoded, Hello};
 use socklnd::proto::{ConnectionType, Version, acceptor};
@@ -184,12 +184,19 @@ pub fn put_header(from: Nid, to: Nid, len: usize, ack: bool) -> Header {
     }
 }
 
+/// Makes an accept that waits too long fail.
+pub fn limit_accepts(listener: &TcpListener) {
+    SockRef::from(listener).set_read_timeout(Some(TIMEOUT)).unwrap();
+}
+
 /// A peer that waits for connections.
 pub struct Listening(TcpListener);
 
 impl Listening {
     pub fn on(ip: Ipv4Addr, port: u16) -> Self {
-        Self(TcpListener::bind((ip, port)).unwrap())
+        let listener = TcpListener::bind((ip, port)).unwrap();
+        limit_accepts(&listener);
+        Self(listener)
     }
 
     /// Accepts the next connection, if there is one already, and reads its HELLO.
