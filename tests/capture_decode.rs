@@ -145,7 +145,7 @@ const RUBBISH: [(&str, u16, &str); 27] = [
     (VARIANTS_2_17, 994, "HELLO: Err(SourceNotConcrete)"),
     (VARIANTS_2_17, 993, "HELLO: Err(SourceNotConcrete)"),
     (VARIANTS_2_17, 991, "HELLO: Err(SourceNotConcrete)"),
-    // Silence in the middle.
+    // A request and a HELLO of which the rest does not come.
     (VARIANTS_2_17, 990, "request: Need(28)"),
     (VARIANTS_2_17, 989, "HELLO: Ok(Need(80))"),
     (VARIANTS_2_17, 984, "HELLO: Err(UnknownType(4))"),

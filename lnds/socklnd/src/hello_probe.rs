@@ -5,6 +5,7 @@ use crate::decide::identity::IpNid;
 use crate::proto::acceptor;
 use crate::proto::hello::{self, Decoded, Hello, HelloError, Version};
 use crate::sockets::{self, ConnectFrom, Connecting};
+use lnd_common::ip_interfaces;
 use lnet_os::socket::send_all;
 use lnet_wire::Nid;
 use lnet_wire::byte_order::{ByteOrder, array};
@@ -46,10 +47,12 @@ pub struct Asked {
     pub answer: Answer,
 }
 
-/// Asks the node at `remote` for its HELLO as `target`, from the address of `local`. An error is that of the connection: nothing was
-/// asked. Waits for at most `timeout` for the connection, and for each part of the answer.
+/// Asks the node at `remote` for its HELLO as `target`, from the address of `local`, or from that of its interface of the other family. An
+/// error is that of the connection: nothing was asked. Waits for at most `timeout` for the connection, and for each part of the answer.
 pub fn ask(local: Nid, remote: SocketAddr, target: Nid, timeout: Duration) -> io::Result<Asked> {
-    let from = ConnectFrom { local: local.ip(), device: None, tos: None, longest: timeout };
+    let local = ip_interfaces::source_address(local.ip(), remote.ip())
+        .map_err(|error| io::Error::from_raw_os_error(error.errno.number()))?;
+    let from = ConnectFrom { local, device: None, tos: None, longest: timeout };
     let Connecting { socket, privileged } = sockets::connect(from, remote)?;
     socket.set_nonblocking(false)?;
     socket.set_write_timeout(Some(timeout))?;

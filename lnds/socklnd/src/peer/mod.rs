@@ -263,6 +263,7 @@ impl Peer {
     }
 
     /// Notes that bulk is sent by a connection for small messages, for want of another.
+    #[inline]
     fn note_bulk_by_control(&self, state: &mut PeerState, connection: &Connection, payload: usize) {
         let is_bulk = !is_small(payload, self.ni.shared.config.min_bulk);
         if is_bulk && connection.terms.kind == ConnectionType::Control && state.bulk_by_control.is_none() {
