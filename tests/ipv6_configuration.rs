@@ -46,7 +46,7 @@ fn machine_or_skip() -> Option<Namespace> {
 /// A node with these variables, which accepts no connections unless they say so: a process that another test starts may hold a socket for a
 /// moment after a node has closed it.
 fn start(variables: &[(&str, &str)]) -> Result<Arc<Node>, Errno> {
-    let has = |name| variables.iter().any(|(its, _)| *its == name);
+    let has = |name: &str| variables.iter().any(|(its, _)| *its == name);
     let config = StartConfig::from_lookup(|name| match name {
         "LNET_ACCEPT" if !has(name) => Some("none".to_owned()),
         "LNET_ACCEPT_PORT" => Some(PORT.to_owned()),
