@@ -95,7 +95,9 @@ fn a_shortened_nid_is_answered_and_said_once_and_does_not_become_a_peer() {
         let expected = if is_known_before { vec![vec![nid(V4), nid(&v6)]] } else { Vec::new() };
         assert_eq!(peers(&rig), expected);
         assert!(!is_known(&rig, &rest));
-        assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID", &v6]), 1);
+        let whole = if is_known_before { v6.clone() } else { format!("fd99:{number}:...") };
+        assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID", &whole]), 1);
+        assert_eq!(said(Level::Warn, &["peer", &rest]), 1);
         assert_eq!(said(Level::Info, &[&rest]) + said(Level::Error, &[&rest]), 0);
         assert_eq!(rig.ni().health(), MAX_HEALTH);
         rig.core.admin().shutdown();
@@ -103,21 +105,33 @@ fn a_shortened_nid_is_answered_and_said_once_and_does_not_become_a_peer() {
 }
 
 #[test]
-fn a_shortened_nid_that_came_before_its_node_was_known_is_removed_when_the_node_is() {
+fn a_shortened_nid_of_a_private_address_is_recognised_before_its_node_is_known() {
     let (v6, rest) = whole_and_rest(4);
     let rig = rig(FakeDriver::new(OnSend::Complete));
     is_pinged(&rig, &rest);
-    pass(&rig, 5);
-    assert_eq!(peers(&rig), [vec![nid(&rest)]]);
-    assert!(rig.is_pushed(1, &[nid(V4), nid(&v6)]));
-    pass(&rig, 5);
-    assert_eq!(peers(&rig), [vec![nid(V4), nid(&v6)]]);
-    // From now on the NID is recognised when it comes.
-    is_pinged(&rig, &rest);
-    assert_eq!(peers(&rig), [vec![nid(V4), nid(&v6)]]);
+    assert_eq!(peers(&rig), Vec::<Vec<Nid>>::new());
     pass(&rig, 5);
     assert!(!is_known(&rig, &rest));
-    assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID", &v6]), 1);
+    assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID", "fd99:4:..."]), 1);
+    assert!(rig.is_pushed(1, &[nid(V4), nid(&v6)]));
+    is_pinged(&rig, &rest);
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(V4), nid(&v6)]]);
+    assert_eq!(said(Level::Warn, &["peer", &rest]), 1);
+}
+
+#[test]
+fn a_reserved_address_that_no_known_nid_begins_with_is_a_peer_until_one_is_known() {
+    const REST: &str = "240.1.0.2@tcp";
+    const WHOLE: &str = "f001:2::11@tcp";
+    let rig = rig(FakeDriver::new(OnSend::Complete));
+    is_pinged(&rig, REST);
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(REST)]]);
+    assert!(rig.is_pushed(1, &[nid(V4), nid(WHOLE)]));
+    pass(&rig, 5);
+    assert_eq!(peers(&rig), [vec![nid(V4), nid(WHOLE)]]);
+    assert_eq!(said(Level::Warn, &["peer", REST, "no node has this NID", WHOLE]), 1);
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl DataPath {
             return Some(known);
         }
         let peer_ni = self.peer_ni_if_room(nid)?;
-        if let Some(whole) = self.topology.whole_nid_of_new(nid) {
+        if let Some(whole) = self.topology.whole_of_new(nid) {
             self.topology.note_truncated(&self.env, nid, whole);
             self.health.wake();
         }

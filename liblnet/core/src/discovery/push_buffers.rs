@@ -6,7 +6,7 @@ use super::input::Input;
 use super::requests::{decode, note_ignored};
 use crate::environment::Environment;
 use crate::memory::{EqHandle, MdOptions, MdSpec, RecvBuffer};
-use crate::model::truncated_nid::whole_nid;
+use crate::model::truncated_nid::{Whole, whole_nid};
 use crate::model::{MIN_REPLY_LEN, Peer, PeerNi};
 use crate::sync::lock;
 use crate::topology::Topology;
@@ -120,7 +120,7 @@ impl Discovery {
         let is_plain = |peer: &Peer| !peer.is_multi_rail() && !peer.is_configured();
         if let Some(whole) = whole_nid(peer_ni.nid(), &nids).filter(|_| is_plain(&peer_ni.peer_now())) {
             // The node itself is known, or will be, by the NIDs that it has.
-            topology.note_truncated(env, peer_ni.nid(), whole);
+            topology.note_truncated(env, peer_ni.nid(), Whole::Nid(whole));
             if self.local_state().discovers() {
                 self.reverify_others(topology, &peer_ni.peer(), &nids);
             }

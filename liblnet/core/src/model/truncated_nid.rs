@@ -5,8 +5,10 @@
 //! `253.153.0.1@tcp`. No node has that NID, and none is to be merged with it. A node that really has such an IPv4 address must not be
 //! taken for a shortened one: see [`whole_nid`].
 
-use lnet_wire::Nid;
 use lnet_wire::nid::Address;
+use lnet_wire::{NetType, Nid};
+use std::fmt;
+use std::ops::RangeInclusive;
 
 /// The NID that remains of an IPv6 NID if only the first four bytes of its address are kept; `None` for other NIDs.
 pub(crate) const fn truncated(nid: Nid) -> Option<Nid> {
@@ -24,20 +26,42 @@ pub(crate) fn whole_nid(source: Nid, told: &[Nid]) -> Option<Nid> {
     told.iter().find(is_whole).copied().filter(|_| !told.contains(&source))
 }
 
-/// The same as long as the node of `source` has told nothing, by the IPv6 NIDs `known` of other nodes: only if no interface can have the
-/// address in `source`. Any other address may be that of a node which has it.
-pub(crate) fn whole_nid_of_impossible(source: Nid, known: impl FnOnce() -> Vec<Nid>) -> Option<Nid> {
-    if !is_impossible(source) {
+/// The same as long as the node of `source` has told nothing, by the IPv6 NIDs `known` of other nodes: only if hardly any interface has
+/// the address in `source`. Any other address may be that of a node which has it.
+///
+/// What remains of the IPv6 addresses of private networks (`fc00::/7`) is recognised without the NID; other reserved addresses only with it.
+pub(crate) fn whole_of_reserved(source: Nid, known: impl FnOnce() -> Vec<Nid>) -> Option<Whole> {
+    let Address::Short(address) = source.address() else { return None };
+    let [first, ..] = address.to_be_bytes();
+    if first < FIRST_RESERVED || source.net().kind() != NetType::TCP {
         return None;
     }
-    known().into_iter().find(|nid| truncated(*nid) == Some(source))
+    let is_whole = |nid: &Nid| truncated(*nid) == Some(source);
+    let nid = known().into_iter().find(is_whole).map(Whole::Nid);
+    nid.or_else(|| PRIVATE_IPV6.contains(&first).then_some(Whole::Unknown(address)))
 }
 
-/// Whether no interface can have the IPv4 address in this NID: it is reserved, or means several interfaces.
-const fn is_impossible(nid: Nid) -> bool {
-    match nid.address() {
-        Address::Short(address) => matches!((address >> 24) as u8, 0 | 224..),
-        Address::Long(_) => false,
+/// The first byte of the lowest reserved IPv4 address (240.0.0.0/4).
+const FIRST_RESERVED: u8 = 240;
+
+/// The first bytes of the IPv6 addresses of private networks.
+const PRIVATE_IPV6: RangeInclusive<u8> = 0xfc..=0xfd;
+
+/// The NID that a shortened one was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whole {
+    /// The NID.
+    Nid(Nid),
+    /// The NID is not known, only the first four bytes of its address.
+    Unknown(u32),
+}
+
+impl fmt::Display for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nid(nid) => nid.fmt(f),
+            Self::Unknown(start) => write!(f, "an IPv6 NID ({:x}:{:x}:...)", start >> 16, start & 0xffff),
+        }
     }
 }
 
@@ -80,17 +104,22 @@ mod tests {
     }
 
     #[test]
-    fn without_the_nodes_own_word_only_an_address_that_none_can_have_is_a_shortened_one() {
-        let known = || vec![nid("fd99:1::11@tcp"), nid("2001:db8::1@tcp"), nid("10.0.0.1@tcp")];
+    fn without_the_nodes_own_word_only_a_reserved_address_is_a_shortened_one() {
+        let known =
+            || vec![nid("fd99:1::11@tcp"), nid("2001:db8::1@tcp"), nid("f001:2::1@tcp"), nid("10.0.0.1@tcp")];
         for (source, whole) in [
             ("253.153.0.1@tcp", Some("fd99:1::11@tcp")),
-            ("253.153.0.2@tcp", None),
-            // Somebody may have this address.
+            ("253.153.0.2@tcp", Some("an IPv6 NID (fd99:2:...)")),
+            ("240.1.0.2@tcp", Some("f001:2::1@tcp")),
+            // Somebody may have these addresses.
+            ("240.1.0.3@tcp", None),
             ("32.1.13.184@tcp", None),
             ("10.0.0.1@tcp", None),
+            ("fd99:1::11@tcp", None),
         ] {
-            assert_eq!(whole_nid_of_impossible(nid(source), known), whole.map(nid), "{source}");
+            let found = whole_of_reserved(nid(source), known).map(|whole| whole.to_string());
+            assert_eq!(found.as_deref(), whole, "{source}");
         }
-        assert_eq!(whole_nid_of_impossible(nid("10.0.0.1@tcp"), || panic!("searched for nothing")), None);
+        assert_eq!(whole_of_reserved(nid("10.0.0.1@tcp"), || panic!("searched for nothing")), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::Topology;
 use crate::environment::Environment;
 use crate::environment::time::Time;
-use crate::model::truncated_nid::{truncated, whole_nid_of_impossible};
+use crate::model::truncated_nid::{Whole, truncated, whole_of_reserved};
 use crate::sync::{Mutex, lock};
 use lnet_log::LogClass;
 use lnet_wire::Nid;
@@ -16,17 +16,17 @@ const MAX_TRUNCATED_NIDS: usize = 256;
 /// The interval of the search for idle ones.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The shortened NIDs from which messages came, each with the IPv6 NID that it was.
+/// The shortened NIDs from which messages came, each with what it was.
 #[derive(Debug, Default)]
-pub(crate) struct TruncatedNids(Mutex<BTreeMap<Nid, Nid>>);
+pub(crate) struct TruncatedNids(Mutex<BTreeMap<Nid, Whole>>);
 
 impl TruncatedNids {
-    fn whole(&self, nid: Nid) -> Option<Nid> {
+    fn whole(&self, nid: Nid) -> Option<Whole> {
         lock(&self.0).get(&nid).copied()
     }
 
     /// Returns whether the NID is new.
-    fn add(&self, nid: Nid, whole: Nid) -> bool {
+    fn add(&self, nid: Nid, whole: Whole) -> bool {
         let mut known = lock(&self.0);
         if !known.contains_key(&nid) && known.len() >= MAX_TRUNCATED_NIDS {
             return false;
@@ -48,15 +48,13 @@ impl TruncatedNids {
 }
 
 impl Topology {
-    /// The IPv6 NID that a new source NID was shortened from, as far as is known.
-    pub(crate) fn whole_nid_of_new(&self, source: Nid) -> Option<Nid> {
-        self.truncated_nids
-            .whole(source)
-            .or_else(|| whole_nid_of_impossible(source, || self.peers.long_nids()))
+    /// What a new source NID was shortened from, if it was.
+    pub(crate) fn whole_of_new(&self, source: Nid) -> Option<Whole> {
+        self.truncated_nids.whole(source).or_else(|| whole_of_reserved(source, || self.peers.long_nids()))
     }
 
     /// Records that a peer's NID is the rest of `whole`, and says so once.
-    pub(crate) fn note_truncated(&self, env: &Environment, nid: Nid, whole: Nid) {
+    pub(crate) fn note_truncated(&self, env: &Environment, nid: Nid, whole: Whole) {
         let Some(peer_ni) = self.peer_ni(nid) else { return };
         peer_ni.set_truncated(true);
         if self.truncated_nids.add(nid, whole) {
@@ -79,8 +77,8 @@ impl Topology {
                 }
             }
             let rest = truncated(*nid).filter(|rest| self.peers.is_only_seen(*rest));
-            if let Some(rest) = rest.filter(|rest| whole_nid_of_impossible(*rest, || vec![*nid]).is_some()) {
-                self.note_truncated(env, rest, *nid);
+            if let Some(rest) = rest.filter(|rest| whole_of_reserved(*rest, || vec![*nid]).is_some()) {
+                self.note_truncated(env, rest, Whole::Nid(*nid));
             }
         }
     }
