@@ -132,6 +132,7 @@ mod tests {
             "ping 8",
             "brw up",
             "brw check=none",
+            "brw check=discard",
             "brw check",
             "brw size=",
             "brw size=k",
