@@ -304,7 +304,7 @@ static void settings(void)
 		int value, back;
 	} rows[] = {
 		{ lustre_lnet_config_numa_range, lustre_lnet_show_numa_range, "numa_range", 5, 0 },
-		{ lustre_lnet_config_max_intf, lustre_lnet_show_max_intf, "max_interfaces", 20, 200 },
+		{ lustre_lnet_config_max_intf, lustre_lnet_show_max_intf, "max_interfaces", 20, 4096 },
 		{ lustre_lnet_config_discovery, lustre_lnet_show_discovery, "discovery", 0, 1 },
 		{ lustre_lnet_config_discovery, lustre_lnet_show_discovery, "discovery", 2, 1 },
 		{ lustre_lnet_config_drop_asym_route, lustre_lnet_show_drop_asym_route, "drop_asym_route", 1, 0 },

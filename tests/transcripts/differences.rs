@@ -239,9 +239,11 @@ pub const DIFFERENCES: &[Difference] = &[
             "out + cut_through_count: #",
             "out + cut_through_length: #",
             "out + cut_through_abandoned_count: #",
+            "out + resend_succeeded_count: #",
+            "out + resend_failed_count: #",
         ],
-        "messages that have arrived in part, origins that were refused, and messages that are sent on while they arrive: what the kernel does \
-         not have",
+        "messages that have arrived in part, origins that were refused, messages that are sent on while they arrive, and how resent messages \
+         ended: what the recorded kernel does not have",
     ),
     // Nets.
     row(

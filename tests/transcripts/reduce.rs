@@ -51,6 +51,8 @@ const COUNTERS: &[&str] = &[
     "cut_through_count",
     "cut_through_length",
     "cut_through_abandoned_count",
+    "resend_succeeded_count",
+    "resend_failed_count",
     "put",
     "get",
     "reply",

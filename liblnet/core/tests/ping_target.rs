@@ -9,6 +9,7 @@ use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::{DiscoveryMode, Errno, NiTunables};
 use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
 use lnet_wire::{Body, Nid, PING_MATCH_BITS, RESERVED_PORTAL, WireHandle};
+use std::time::Duration;
 use support::{FakeDriver, OnSend, Rig, header_from, tcp};
 
 fn rig() -> Rig {
@@ -68,6 +69,40 @@ fn the_sequence_of_ping_replies_grows_with_each_change_of_an_interface() {
     assert!(failed > added, "{failed} after {added}");
     rig.core.admin().remove_ni(tcp(3)).unwrap();
     assert!(ping(&rig).sequence > failed);
+}
+
+/// dyn-050: fails if an interface without health is not told as down, or not as up when it works again; if that is told for a
+/// moment's failure; or if the sequence number does not grow.
+#[test]
+fn a_ping_reply_tells_an_interface_without_health_as_down_until_it_works_for_a_while() {
+    let rig = rig();
+    rig.core.admin().add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
+    let mut sequence = ping(&rig).sequence;
+    let up = [(tcp(1), NiStatus::Up), (tcp(3), NiStatus::Up)];
+    let down = [(tcp(1), NiStatus::Up), (tcp(3), NiStatus::Down)];
+    // The health value, the seconds for which it lasts, what is told, and whether that is new.
+    let table = [
+        (100, 5, up, false),
+        (0, 1, up, false),
+        (1000, 5, up, false),
+        (0, 1, up, false),
+        (100, 2, down, true),
+        (200, 5, down, false),
+        (0, 5, down, false),
+        (100, 4, down, false),
+        (100, 2, up, true),
+        (1000, 20, up, false),
+    ];
+    for (health, seconds, told, is_new) in table {
+        rig.core.admin().set_ni_health(Some(tcp(3)), health);
+        rig.clock.advance(Duration::from_secs(seconds));
+        rig.core.monitor().run();
+        rig.core.monitor().run_discovery();
+        let reply = ping(&rig);
+        assert_eq!(entries(&reply), told, "{health} for {seconds} s");
+        assert_eq!(reply.sequence > sequence, is_new, "{health} for {seconds} s");
+        sequence = reply.sequence;
+    }
 }
 
 #[test]

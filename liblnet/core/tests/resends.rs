@@ -59,7 +59,29 @@ fn a_failed_message_is_sent_once_over_each_path_and_then_retry_count_times_more(
         assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
         let sends = rig.driver.recorded().iter().filter(|header| header.dest_nid == tcp(2)).count();
         assert_eq!(sends, 2 + retry_count as usize);
+        assert_eq!(resends(&rig), (1 + u64::from(retry_count), 0, 1));
     }
+}
+
+/// The resends, and the messages that were resent and sent in the end, or not.
+fn resends(rig: &Rig) -> (u64, u64, u64) {
+    let totals = rig.core.admin().health_totals();
+    (totals.resends, totals.resends_succeeded, totals.resends_failed)
+}
+
+#[test]
+fn a_resent_message_is_counted_once_by_how_it_ends() {
+    let (rig, _) = rig_with_kept_put(&[1, 3]);
+    fail_kept(&rig, not_sent(Errno::HostUnreachable, Cause::LocalTimeout));
+    assert_eq!(resends(&rig), (1, 0, 0));
+    rig.driver.finish();
+    assert_eq!(resends(&rig), (1, 1, 0));
+    // One that was not resent is not counted.
+    rig.put(rig.bind(1), tcp(2));
+    rig.driver.finish();
+    assert_eq!(resends(&rig), (1, 1, 0));
+    rig.core.reset_counters();
+    assert_eq!(resends(&rig), (0, 0, 0));
 }
 
 /// HE-20: fails if the deadline of a message does not end its resends.

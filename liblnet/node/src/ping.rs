@@ -11,6 +11,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+/// The number of entries for which the first reply has memory: most nodes have fewer, and some drivers of the kernel handle a
+/// reply badly that is much shorter than its memory (wire-o2ib 8.4).
+const FIRST_ENTRIES: u32 = 256;
+
 /// The parameters of a ping.
 #[derive(Clone, Copy, Debug)]
 pub struct PingRequest {
@@ -21,20 +25,32 @@ pub struct PingRequest {
     /// The maximum number of interfaces in the reply, the loopback among them; more are left out. The kernel's `lnetctl ping`
     /// uses 200.
     pub max_entries: u32,
-    /// The time to wait for the reply; `None`: unlimited.
+    /// The time to wait for a reply; `None`: unlimited.
     pub timeout: Option<Duration>,
 }
 
 impl Node {
-    /// Pings a node. [`Errno::TimedOut`] without a reply in time, [`Errno::Protocol`] for an invalid reply,
+    /// Pings a node; once more with more memory, if it has more interfaces than there is memory for (wire-tcp 6.3).
+    /// [`Errno::TimedOut`] without a reply in time, [`Errno::Protocol`] for an invalid reply,
     /// [`Errno::Invalid`] for `max_entries` of 0, [`Errno::Busy`] in an event handler, whose thread may have to
     /// receive the reply, or the error of the request.
     pub fn ping(&self, request: PingRequest) -> Result<ReceivedPingInfo, Errno> {
         if in_handler() {
             return Err(Errno::Busy);
         }
-        let len = u32::try_from(ping_buffer_len(request.max_entries)).ok();
-        let len = len.filter(|len| request.max_entries > 0 && *len <= MAX_PAYLOAD).ok_or(Errno::Invalid)?;
+        if request.max_entries == 0 {
+            return Err(Errno::Invalid);
+        }
+        let received = self.ping_once(request, ping_buffer_len(request.max_entries.min(FIRST_ENTRIES)))?;
+        match received.truncated {
+            true => self.ping_once(request, received.claimed_len),
+            false => Ok(received),
+        }
+    }
+
+    /// Pings a node, with memory of `len` bytes for the reply, or as many as a message can have.
+    fn ping_once(&self, request: PingRequest, len: usize) -> Result<ReceivedPingInfo, Errno> {
+        let len = u32::try_from(len).unwrap_or(u32::MAX).min(MAX_PAYLOAD);
         let room = RecvBuffer::new(len);
         let (results, received) = sync_channel(4);
         let core = self.core();

@@ -41,3 +41,26 @@ fn a_ping_of_a_host_that_closes_connections_before_its_hello_is_reset() {
     let error = refused_with(port, &["127.0.96.5"], DiscoveryMode::On);
     assert_eq!(error, Errno::ConnectionReset);
 }
+
+/// Fails if a node with more interfaces than the first reply has memory for is not asked again, or if others are left out than
+/// those beyond the number that is asked for.
+#[test]
+fn a_node_with_many_interfaces_is_pinged_again_with_more_memory() {
+    let port = free_port();
+    let addresses: Vec<String> =
+        (0..300).map(|number| format!("127.0.{}.{}", 97 + number / 200, 1 + number % 200)).collect();
+    let many = node(port, &addresses.iter().map(String::as_str).collect::<Vec<_>>(), DiscoveryMode::Off);
+    let one = node(port, &["127.0.99.1"], DiscoveryMode::Off);
+    let target = ProcessId { nid: "127.0.97.1@tcp".parse().unwrap(), pid: Pid::LUSTRE };
+    for (max_entries, expected) in [(16, 15), (257, 256), (4097, 300)] {
+        let request =
+            PingRequest { target, source: None, max_entries, timeout: Some(Duration::from_secs(100)) };
+        let received = one.ping(request).unwrap();
+        let nids: Vec<Nid> = received.info.entries.iter().map(|entry| entry.nid).collect();
+        let all: Vec<Nid> =
+            addresses.iter().map(|address| format!("{address}@tcp").parse().unwrap()).collect();
+        assert_eq!((nids, received.truncated), (all[..expected].to_vec(), false), "{max_entries}");
+    }
+    one.shutdown();
+    many.shutdown();
+}

@@ -8,8 +8,14 @@ use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 /// The counters of the node (dbg-020, dbg-045).
 pub fn node_stats(core: &Core) -> LnetStats {
     let (counters, messages, forwarded) = (core.counters(), core.message_counts(), core.admin().forwarded());
-    let HealthTotals { responses_awaited, resends, response_timeouts, failures } =
-        core.admin().health_totals();
+    let HealthTotals {
+        responses_awaited,
+        resends,
+        resends_succeeded,
+        resends_failed,
+        response_timeouts,
+        failures,
+    } = core.admin().health_totals();
     LnetStats {
         msgs_alloc: messages.msgs_alloc,
         msgs_max: messages.msgs_max,
@@ -41,6 +47,8 @@ pub fn node_stats(core: &Core) -> LnetStats {
         cut_through_count: forwarded.cut_through.begun,
         cut_through_length: forwarded.cut_through.bytes,
         cut_through_abandoned_count: forwarded.cut_through.abandoned,
+        resend_succeeded_count: resends_succeeded,
+        resend_failed_count: resends_failed,
     }
 }
 

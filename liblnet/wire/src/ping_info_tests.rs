@@ -112,12 +112,6 @@ fn a_truncated_ping_info_gives_its_whole_entries_and_the_claimed_length() {
 /// more bytes than those need; or if the number of ignored ones is wrong.
 #[test]
 fn of_a_long_ping_info_the_first_interfaces_are_kept_and_the_others_counted() {
-    let nid = |long: bool, number: usize| match long {
-        false => format!("10.0.{}.{}@tcp", number / 250, number % 250 + 1),
-        true => format!("fd99::{:x}@tcp", number + 1),
-    };
-    // The long and the short ones of the block, whether a long one is the primary; how many are kept; of how many bytes, and
-    // which are ignored.
     let table = [
         ((0, 200), false, 200, 16 + 16 * 201, 0),
         ((0, 201), false, 200, 16 + 16 * 201, 1),
@@ -130,7 +124,29 @@ fn of_a_long_ping_info_the_first_interfaces_are_kept_and_the_others_counted() {
         // The primary one stands behind more than is read.
         ((1, 5000), true, 200, 16 + 16 * 201, 4801),
     ];
-    for ((longs, shorts), long_is_primary, kept, len, ignored) in table {
+    kept_and_counted(MAX, &table);
+    let table = [
+        ((0, 1000), false, 1000, 16 + 16 * 1001, 0),
+        ((1000, 0), true, 1000, 16 + 16 + 24 * 1000, 0),
+        ((500, 500), true, 1000, 16 + 16 * 501 + 24 * 500, 0),
+        ((0, 4096), false, 4096, 16 + 16 * 4097, 0),
+        ((4096, 1), false, 4096, 16 + 16 * 2 + 24 * 4095, 1),
+        ((4096, 4096), true, 4096, 16 + 16 * 4097 + 24, 4096),
+        ((0, 65_000), false, 4096, 16 + 16 * 4097, 60_904),
+    ];
+    kept_and_counted(4096, &table);
+}
+
+/// The long and the short entries of a block, whether a long one is the primary; how many are kept; of how many bytes, and which are
+/// ignored.
+type Kept = ((usize, usize), bool, usize, usize, u32);
+
+fn kept_and_counted(max: u32, table: &[Kept]) {
+    let nid = |long: bool, number: usize| match long {
+        false => format!("10.{}.{}.{}@tcp", number / 62_500, number / 250 % 250, number % 250 + 1),
+        true => format!("fd99::{:x}@tcp", number + 1),
+    };
+    for ((longs, shorts), long_is_primary, kept, len, ignored) in table.iter().copied() {
         let row = format!("{longs} long, {shorts} short, {long_is_primary}");
         let mut nids: Vec<String> = (0..shorts).map(|number| nid(false, number)).collect();
         let at = if long_is_primary { 0 } else { nids.len() };
@@ -138,17 +154,17 @@ fn of_a_long_ping_info_the_first_interfaces_are_kept_and_the_others_counted() {
         let entries: Vec<_> = nids.iter().map(|nid| (nid.as_str(), NiStatus::Up)).collect();
         let whole = info(0x1e, &entries);
         for bytes in [whole.encode(), swapped(&whole)] {
-            let got = PingInfo::decode(&bytes, MAX).unwrap();
+            let got = PingInfo::decode(&bytes, max).unwrap();
             assert_eq!((got.info.entries.len(), got.claimed_len, got.ignored), (kept, len, ignored), "{row}");
             assert!(!got.truncated, "{row}");
             let all = PingInfo::decode(&bytes, u32::MAX).unwrap().info.entries;
-            let is_primary_lost = long_is_primary && shorts == 5000;
+            let is_primary_lost = long_is_primary && (longs, shorts) == (1, 5000);
             let first = usize::from(is_primary_lost);
             assert_eq!(got.info.entries, all[first..first + kept], "{row}");
             // That number of bytes suffices to keep the same interfaces; with one less an interface is missing.
-            let cut = PingInfo::decode(&bytes[..len], MAX).unwrap();
+            let cut = PingInfo::decode(&bytes[..len], max).unwrap();
             assert_eq!((cut.info.entries, cut.truncated), (got.info.entries, false), "{row}");
-            assert!(PingInfo::decode(&bytes[..len - 1], MAX).unwrap().truncated, "{row}");
+            assert!(PingInfo::decode(&bytes[..len - 1], max).unwrap().truncated, "{row}");
         }
     }
 }

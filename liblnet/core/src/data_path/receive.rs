@@ -13,7 +13,7 @@ use crate::objects::{Delayed, DropReason, Incoming, MatchRequest, MatchResult};
 use crate::stats::{MessageOutcome, Partial};
 use crate::topology::WayTo;
 use lnet_log::LogClass;
-use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, Pid, ProcessId, WireHandle};
+use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -517,6 +517,7 @@ impl DataPath {
         pid: Pid,
         counted: Option<Arc<PeerNi>>,
     ) {
+        let is_ping = matches!(message.header.body, Body::Get { portal: RESERVED_PORTAL, .. });
         let mut message = message.into_response(body, pid, counted);
         let (asker, asked) = (message.header.dest_nid, message.header.src_nid);
         // A node that sends requests from many unknown NIDs gets its responses by the interface on which they came, and no
@@ -533,7 +534,10 @@ impl DataPath {
             self.topology.note_answered(ni, peer_ni);
         }
         message.deadline = self.deadline_from_now();
-        self.launch_response(message);
+        match is_ping && !self.topology.is_broken_path(&message) {
+            true => self.launch(message),
+            false => self.launch_response(message),
+        }
     }
 
     #[inline(always)]

@@ -355,6 +355,9 @@ impl DataPath {
             }
             Err(_) => self.count(&message, MessageOutcome::Dropped),
         }
+        if message.attempts.resends > 0 {
+            self.health.count_resent(result);
+        }
         self.report_sent(&mut message, result);
         self.release_credits_of(&mut message, steps);
         self.retire(message);

@@ -18,6 +18,10 @@ use std::sync::Arc;
 /// The number of pushes that may arrive before the discovery thread has to run.
 const BUFFERS: usize = 4;
 
+/// The maximum number of buffers. Beyond it no large one is added to those that are posted: each is posted with its new size after
+/// its next push, which causes a ping if it does not fit. With 4096 interfaces all of them together have 2.6 MB.
+const MAX_BUFFERS: usize = 16;
+
 /// The buffers by number; `None` if one is to be posted.
 #[derive(Debug)]
 pub(super) struct PushBuffers {
@@ -65,7 +69,7 @@ impl PushBuffers {
     fn grow(&mut self, len: usize, max: u32) {
         if len > self.len as usize && self.len < max {
             self.len = u32::try_from(len.next_power_of_two()).unwrap_or(u32::MAX).min(max);
-            self.posted.extend([const { None }; BUFFERS]);
+            self.posted.resize(MAX_BUFFERS.min(self.posted.len() + BUFFERS), None);
         }
     }
 }
@@ -189,6 +193,7 @@ fn may_send_for(env: &Environment, topology: &Topology, sender: Option<Nid>, sou
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use lnet_wire::ping_info::max_kept_len;
 
     #[test]
     fn a_push_buffer_is_reposted_after_its_push_was_processed() {
@@ -217,5 +222,19 @@ mod tests {
         assert_eq!(len_after(MIN_REPLY_LEN as usize + 1), (Some(next), 2 * BUFFERS));
         assert_eq!(len_after(usize::MAX / 4), (Some(max), 3 * BUFFERS));
         assert_eq!(len_after(usize::MAX / 4), (Some(max), 3 * BUFFERS));
+    }
+
+    /// Fails if the memory for pushes is not bounded when peers claim more and more interfaces.
+    #[test]
+    fn the_memory_of_all_push_buffers_is_bounded() {
+        let mut buffers = PushBuffers::default();
+        let max = u32::try_from(max_kept_len(4096)).unwrap();
+        for claimed in 0..200_000 {
+            buffers.grow(claimed, max);
+        }
+        let posted = std::iter::from_fn(|| buffers.post_next());
+        let bytes: u64 = posted.map(|(_, buffer)| u64::from(buffer.len())).sum();
+        assert_eq!(bytes, 16 * u64::from(max));
+        assert!(bytes < 2_700_000, "{bytes}");
     }
 }

@@ -10,6 +10,7 @@
 //! unusable; the other paths to the same peer are suspect until something is received on them (`suspect`). Unhealthy
 //! interfaces and unresponsive paths are pinged until they have recovered (`recovery`, `path`).
 
+mod ni_reports;
 mod ni_states;
 mod path;
 mod probe;
@@ -43,6 +44,7 @@ use crate::memory::Md;
 use crate::model::message::{OutgoingMessage, Pooled};
 use crate::sync::{Mutex, MutexGuard, lock};
 use lnet_wire::Nid;
+use ni_reports::NiReports;
 use ni_states::NiStates;
 use recovery_queues::RecoveryQueues;
 use repeats::Repeats;
@@ -62,6 +64,8 @@ pub(crate) struct Health {
     /// The number of interfaces ever added.
     numbers: AtomicU32,
     resends: AtomicU64,
+    resends_succeeded: AtomicU64,
+    resends_failed: AtomicU64,
     response_timeouts: AtomicU64,
     paths: UnresponsivePaths,
     suspects: SuspectPaths,
@@ -71,6 +75,7 @@ pub(crate) struct Health {
     resend_queue: ResendQueue,
     repeats: Repeats,
     ni_states: NiStates,
+    ni_reports: NiReports,
     /// Whether any message or MD waits for a response or a credit.
     armed: AtomicBool,
     /// The time of the next scan of everything that waits.
@@ -88,8 +93,9 @@ impl Health {
 
     pub(crate) fn reset_counters(&self) {
         self.failures.reset();
-        self.resends.store(0, Ordering::Relaxed);
-        self.response_timeouts.store(0, Ordering::Relaxed);
+        for count in [&self.resends, &self.resends_succeeded, &self.resends_failed, &self.response_timeouts] {
+            count.store(0, Ordering::Relaxed);
+        }
     }
 
     /// The failure counters of the node, with the number of responses awaited now.
@@ -97,6 +103,8 @@ impl Health {
         HealthTotals {
             responses_awaited,
             resends: self.resends.load(Ordering::Relaxed),
+            resends_succeeded: self.resends_succeeded.load(Ordering::Relaxed),
+            resends_failed: self.resends_failed.load(Ordering::Relaxed),
             response_timeouts: self.response_timeouts.load(Ordering::Relaxed),
             failures: self.failures.read(),
         }
@@ -140,6 +148,13 @@ impl Health {
     /// Counts a resend.
     pub(crate) fn count_resend(&self) {
         self.resends.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts the end of a message that was resent.
+    #[cold]
+    pub(crate) fn count_resent(&self, result: Result<(), SendFailure>) {
+        let count = if result.is_ok() { &self.resends_succeeded } else { &self.resends_failed };
+        count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether any message waits to be resent.

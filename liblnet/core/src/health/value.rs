@@ -1,5 +1,6 @@
 //! Health values, and the events that lower and raise them (HE-1, HE-10, core-behaviour 4.2).
 
+use super::ni_reports::{self, Report};
 use super::{Cause, Health, NiState, SendFailure};
 use crate::environment::Environment;
 use crate::environment::time::Time;
@@ -181,6 +182,38 @@ impl Health {
             self.ni_states.changed(ni.nid(), before, env.now());
             self.wake();
         }
+        if value == 0 {
+            self.ni_reports.has_no_health(ni.nid(), ni.is_reported_unhealthy(), env.now());
+            self.wake();
+        }
+    }
+
+    /// Reports the NIs as down, or as up again, whose health demands it. Returns whether peers are to be told, and the time of
+    /// the next call.
+    pub(crate) fn report_nis(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        now: Time,
+    ) -> (bool, Option<Time>) {
+        let mut has_changed = false;
+        for nid in self.ni_reports.take_due(now) {
+            let Some(ni) = topology.ni(nid) else { continue };
+            let report = ni_reports::report(ni.is_reported_unhealthy(), ni.health());
+            if matches!(report, Report::Down | Report::StaysDown) {
+                self.ni_reports.check_later(nid, now);
+            }
+            let status = match report {
+                Report::Down => "down",
+                Report::Up => "up",
+                Report::Unchanged | Report::StaysDown => continue,
+            };
+            ni.set_reported_unhealthy(report == Report::Down);
+            has_changed = true;
+            let line = format_args!("NI {nid}: reported to peers as {status} (health value {})", ni.health());
+            env.log(LogClass::NiHealth, nid, line);
+        }
+        (has_changed, self.ni_reports.next())
     }
 
     /// Logs the changes of NI states that have lasted; returns when the next is due.

@@ -16,8 +16,12 @@ pub struct CauseCounts([u64; Cause::ALL.len()]);
 pub struct HealthTotals {
     /// Responses awaited now.
     pub responses_awaited: u64,
-    /// Messages resent.
+    /// Resends of messages.
     pub resends: u64,
+    /// Messages that were resent and were sent in the end.
+    pub resends_succeeded: u64,
+    /// Messages that were resent and were given up in the end.
+    pub resends_failed: u64,
     /// Responses that did not arrive in time.
     pub response_timeouts: u64,
     /// Failed messages, each attempt counted.

@@ -98,6 +98,8 @@ pub struct Ni {
     fatal: AtomicU8,
     /// Whether other nodes reach this node on the interface's net, as far as a router can tell.
     net_alive: AtomicBool,
+    /// Whether the interface is reported as down because of its health.
+    reported_unhealthy: AtomicBool,
     /// One bit of 64 that distinguishes the interface from the node's other interfaces.
     mark: AtomicU64,
     /// The prefix length of the machine's address; 0: unknown.
@@ -151,6 +153,7 @@ impl Ni {
             health: AtomicU32::new(MAX_HEALTH),
             fatal: AtomicU8::new(0),
             net_alive: AtomicBool::new(true),
+            reported_unhealthy: AtomicBool::new(false),
             mark: AtomicU64::new(0),
             prefix_len: AtomicU32::new(0),
             families: AtomicU8::new(AddressFamilies::only(AddressFamily::of(nid)).bits()),
@@ -200,9 +203,18 @@ impl Ni {
     }
 
     /// Whether the interface is reported as up, to peers and in output. It is also reported as down where no node reaches
-    /// this router (RT-32).
+    /// this router (RT-32), and where it has no health.
     pub fn is_reported_up(&self) -> bool {
-        !self.is_fatal() && self.net_alive.load(Ordering::Relaxed)
+        !self.is_fatal() && self.net_alive.load(Ordering::Relaxed) && !self.is_reported_unhealthy()
+    }
+
+    /// Whether the interface is reported as down because of its health.
+    pub(crate) fn is_reported_unhealthy(&self) -> bool {
+        self.reported_unhealthy.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_reported_unhealthy(&self, unhealthy: bool) {
+        self.reported_unhealthy.store(unhealthy, Ordering::Relaxed);
     }
 
     pub(crate) fn set_net_alive(&self, alive: bool) {

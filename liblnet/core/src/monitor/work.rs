@@ -49,6 +49,10 @@ impl Monitor<'_> {
         let truncated = self.topology.poll_truncated(now);
         let reachability = self.health.update_reachability(self.env, self.topology, now);
         let ni_states = self.health.log_ni_states(self.env, self.topology, now);
+        let (is_news, ni_reports) = self.health.report_nis(self.env, self.topology, now);
+        if is_news {
+            self.discovery.schedule_republish();
+        }
         let resends = if self.health.has_resends() { resends.or(Some(now)) } else { None };
         let log = self.env.poll_log(now);
         let due = [
@@ -70,6 +74,7 @@ impl Monitor<'_> {
             truncated,
             reachability,
             ni_states,
+            ni_reports,
             log,
         ];
         due.into_iter().flatten().min()

@@ -341,6 +341,15 @@ impl Topology {
         (select::is_avoided(ni, peer_ni) || peer_ni.is_late_from(ni)) && self.may_change_path(message)
     }
 
+    /// Whether the path of a message is avoided for another reason than that the peer reports its NI as down: a ping that comes
+    /// from there probes whether the NI works again, and its REPLY must not take another path.
+    pub(crate) fn is_broken_path(&self, message: &OutgoingMessage) -> bool {
+        let ends = message.ni.as_ref().zip(message.peer_ni.as_ref());
+        ends.is_some_and(|(ni, peer_ni)| {
+            ni.is_fatal() || peer_ni.unresponsive().has(ni.nid()) || peer_ni.is_late_from(ni)
+        })
+    }
+
     /// Whether no other path to the peer exists, in whatever state.
     pub(crate) fn is_only_path(&self, (local, peer): (Nid, Nid)) -> bool {
         self.peer_ni(peer)

@@ -224,7 +224,7 @@ mod tests {
         let expected = "\
 global:
     numa_range: 4294967295
-    max_interfaces: 200
+    max_interfaces: 4096
     discovery: 1
     drop_asym_route: 1
     retry_count: 0

@@ -67,8 +67,8 @@ pub fn discover(
     ask_each("discover", nids, &Names::new(), ask, seq_no, report)
 }
 
-/// The most NIDs in a reply, more than a node has.
-const MAX_NIDS: u32 = 1024;
+/// The maximum number of NIDs in a reply that are shown, `0@lo` counted: those that a node keeps of a peer by default.
+const MAX_NIDS: u32 = 4097;
 
 /// Calls every node in the list, and shows under `word` those that responded. A success is not recorded among the errors.
 fn ask_each(
@@ -194,7 +194,7 @@ mod tests {
 
     fn ping_of(pid: u32, target: &str, timeout_ms: u32) -> Request {
         let target = ProcessId { nid: nid(target), pid: Pid(pid) };
-        Request::PingPeer(Ping { target, source: None, timeout_ms: Some(timeout_ms), max_nids: 1024 })
+        Request::PingPeer(Ping { target, source: None, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS })
     }
 
     fn response(primary: &str) -> Result<Reply, Errno> {
@@ -329,7 +329,7 @@ manage:
     #[test]
     fn discovery_is_shown_under_its_own_key_and_success_is_not_recorded() {
         let target = ProcessId { nid: nid("10.99.0.12@tcp"), pid: Pid::LUSTRE };
-        let request = Request::Discover(Discover { target, force: true, max_nids: 1024 });
+        let request = Request::Discover(Discover { target, force: true, max_nids: MAX_NIDS });
         let Ok(Reply::Ping(response)) = response("10.99.0.12@tcp") else { panic!("an answer") };
         let found = Discovered::Found { response, differences: Vec::new() };
         let fake = Fake::new([(request, Ok(Reply::Discovered(found)))]);
@@ -343,7 +343,7 @@ manage:
     #[test]
     fn the_differences_of_a_discovered_node_are_shown() {
         let request =
-            |target: &str| Discover { target: target.parse().unwrap(), force: false, max_nids: 1024 };
+            |target: &str| Discover { target: target.parse().unwrap(), force: false, max_nids: MAX_NIDS };
         let found = Discovered::Found {
             response: PingResponse {
                 primary: nid("10.99.0.12@tcp"),
@@ -414,7 +414,7 @@ discover:
         ];
         for (step, errno, limit, expected) in table {
             let target: ProcessId = "12345-10.99.0.12@tcp".parse().unwrap();
-            let request = Request::Discover(Discover { target, force: false, max_nids: 1024 });
+            let request = Request::Discover(Discover { target, force: false, max_nids: MAX_NIDS });
             let failure = DiscoveryFailure { step, nid: nid("10.99.1.12@tcp"), errno, limit };
             let fake = Fake::new([(request, Ok(Reply::Discovered(Discovered::Failed(failure))))]);
             let mut report = Report::new();

@@ -87,7 +87,8 @@ pub fn stats_value(stats: &LnetStats) -> Value {
         remote_timeout_count network_timeout_count recv_count route_count drop_count
         send_length recv_length route_length drop_length
         partial_count partial_dropped_count origin_refused_count
-        cut_through_count cut_through_length cut_through_abandoned_count)
+        cut_through_count cut_through_length cut_through_abandoned_count
+        resend_succeeded_count resend_failed_count)
 }
 
 #[cfg(test)]
@@ -144,6 +145,8 @@ statistics:
     cut_through_count: 0
     cut_through_length: 0
     cut_through_abandoned_count: 0
+    resend_succeeded_count: 0
+    resend_failed_count: 0
 ";
         assert_eq!(report.shown.to_yaml(), expected);
     }

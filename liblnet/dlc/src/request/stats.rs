@@ -90,4 +90,8 @@ pub struct LnetStats {
     pub cut_through_length: u64,
     /// Those messages whose rest did not arrive, or not in time.
     pub cut_through_abandoned_count: u64,
+    /// Messages that were resent, and were sent in the end.
+    pub resend_succeeded_count: u64,
+    /// Messages that were resent, and were given up in the end.
+    pub resend_failed_count: u64,
 }

@@ -82,6 +82,17 @@ pub(super) const NODE: &[Row] = &[
         of: Source::Node(|sample| one(sample.stats.resend_count)),
     },
     Row {
+        name: "lnet_resent_messages",
+        kind: Kind::Counter,
+        unit: None,
+        help: "Messages that were resent at least once, by how they ended.",
+        extra_labels: &["outcome"],
+        of: Source::Node(|sample| {
+            let stats = &sample.stats;
+            by([("sent", stats.resend_succeeded_count), ("failed", stats.resend_failed_count)])
+        }),
+    },
+    Row {
         name: "lnet_response_timeouts",
         kind: Kind::Counter,
         unit: None,

@@ -159,8 +159,8 @@ mod tests {
         use Setting::*;
         let table = [
             (MaxInterfaces, 100, 100),
-            (MaxInterfaces, 2, 200),
-            (MaxInterfaces, -1, 200),
+            (MaxInterfaces, 2, 4096),
+            (MaxInterfaces, -1, 4096),
             (MaxInterfaces, 16, 16),
             (Discovery, 0, 0),
             (Discovery, 2, 2),

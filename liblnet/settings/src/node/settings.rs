@@ -6,6 +6,9 @@ use std::time::Duration;
 /// The maximum of health values and of the sensitivity to failures; a healthy interface has this value.
 pub const MAX_HEALTH: u32 = 1000;
 
+/// The default of [`Settings::max_interfaces`], as in kernels after 2.17.0; until then it was 200.
+pub(crate) const DEFAULT_MAX_INTERFACES: u32 = 4096;
+
 /// The settings of a node as its parts read them. The rows of the table explain each and its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -70,7 +73,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             numa_range: 0,
-            max_interfaces: 200,
+            max_interfaces: DEFAULT_MAX_INTERFACES,
             discovery: DiscoveryMode::On,
             first_ping: true,
             lock_primary: true,

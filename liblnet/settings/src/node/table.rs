@@ -1,6 +1,6 @@
 //! The rows of the node's settings.
 
-use super::settings::{DiscoveryMode, MAX_HEALTH, Settings};
+use super::settings::{DEFAULT_MAX_INTERFACES, DiscoveryMode, MAX_HEALTH, Settings};
 use crate::access::Access;
 use crate::range::{MAX_INT, MAX_WORD};
 use crate::row::{CFunction, CFunctions, ChangeTime, GlobalKey, Refusal, Row, Spec, Variable};
@@ -56,7 +56,7 @@ settings! {
             name: "max_interfaces",
             sentence: "The most interfaces that a peer may have: from 16",
             values: Values::Numbers(16, MAX_INT),
-            replace: Some(|value| if value < 16 { 200 } else { value }),
+            replace: Some(|value| if value < 16 { DEFAULT_MAX_INTERFACES.into() } else { value }),
             global: Some(GlobalKey { reset_by_del: true, old_keys: &["max_intf"], ..GlobalKey::JUDGED_BY_NODE }),
             c: functions(
                 "lustre_lnet_config_max_intf",

@@ -125,3 +125,22 @@ fn an_interface_on_a_dead_rail_stays_degraded_until_something_arrives_on_it() {
         finish(world);
     }
 }
+
+/// dyn-050: fails if a peer is not told that an interface has no health, or not that it works again; or if the interface does
+/// not recover because nothing comes to it.
+#[test]
+fn a_peer_knows_which_interface_has_no_health_until_it_works_again() {
+    let mut world = two_rails("no health");
+    let known_down = |world: &World| {
+        let peer_nis = world.core(A).unwrap().peer_nis();
+        peer_nis.iter().filter(|its| its.is_reported_down()).map(|its| its.nid()).collect::<Vec<_>>()
+    };
+    world.with_core(B, |core| core.admin().set_ni_health(Some(b(2)), 0));
+    pass(&mut world, 5.0);
+    assert_eq!(known_down(&world), [b(2)]);
+    pass(&mut world, 20.0);
+    assert_eq!(known_down(&world), []);
+    pass(&mut world, 2000.0);
+    assert_eq!(own_health(&world, B, b(2)), 1000);
+    finish(world);
+}

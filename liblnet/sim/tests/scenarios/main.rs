@@ -24,7 +24,7 @@ const C: NodeId = NodeId(2);
 
 /// Returns the `rail`th NID of a node, from 1: A has 10.0.1.x, B 10.0.2.x, and so on.
 fn nid_of(node: NodeId, rail: u32) -> Nid {
-    nid(0, (node.0 + 1) << 8 | rail)
+    nid(0, (node.0 + 1) << 12 | rail)
 }
 
 fn a(rail: u32) -> Nid {
