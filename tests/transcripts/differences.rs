@@ -83,6 +83,18 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     row(
         OursTakesMore,
+        &["lnetctl debug peer --nid 10.99.0.12@tcp"],
+        &["exit 255 -> 0", "out - (words)", "out - recovery", "out + peer:..."],
+        "a command of a later release, which writes to the kernel's log",
+    ),
+    row(
+        OursTakesMore,
+        &["lnetctl debug nidlist", "lnetctl debug bogus"],
+        &["out + peer"],
+        "a command of a later release",
+    ),
+    row(
+        OursTakesMore,
         &["lnetctl --list-commands"],
         &["out - *", "out + *"],
         "the columns hold more commands; `lnetctl bogus` lists the same, one a line",

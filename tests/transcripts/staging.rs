@@ -40,6 +40,11 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         "the kernel's tool takes it for that, and this node shall have the same nets",
     ),
     (
+        After("lnetctl ping 10.99.0.[11-12]@tcp"),
+        &["lnetctl peer del --prim_nid 10.99.0.11@tcp"],
+        "the kernel refuses it, and this node shall have the same peers",
+    ),
+    (
         After("lnetctl net set --nid 10.99.0.11@tcp --health 5000"),
         &["lnetctl net set --nid 10.99.0.11@tcp --health 1000"],
         "the kernel takes it for that",
