@@ -24,7 +24,8 @@ fuzz_target!(|text: &str| {
         assert!(prefix.matches(prefix.first()));
     }
     if let Ok(selector) = text.parse::<Selector>() {
-        assert_eq!(selector.to_string().parse(), Ok(selector));
+        let printed = selector.to_string();
+        assert_eq!(printed.parse::<Selector>().map(|again| again.to_string()), Ok(printed));
     }
     // A mask alone, and that of a fault rule, match the same addresses.
     if let Ok(NidPattern::Prefix(prefix, net)) = text.parse() {

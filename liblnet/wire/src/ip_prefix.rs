@@ -74,14 +74,15 @@ impl FromStr for IpPrefix {
     type Err = TextError;
 
     fn from_str(text: &str) -> Result<Self, TextError> {
-        let (address, bits) = text.split_once('/').ok_or(TextError::new(Problem::NotANumber, text.len()))?;
+        let (address, bits) =
+            text.split_once('/').ok_or_else(|| TextError::new(Problem::NotANumber, text.len()))?;
         let (address, max) = match address.contains(':') {
             true => (IpAddr::V6(parse_ipv6(address)?.into()), 128),
             false => (IpAddr::V4(parse_ipv4(address)?.into()), 32),
         };
         let at = text.len() - bits.len();
         let bits = decimal(bits, max).map_err(|problem| TextError::new(problem, at))?;
-        Self::new(address, bits as u8).ok_or(TextError::new(Problem::OutOfBounds(0, max), at))
+        Self::new(address, bits as u8).ok_or_else(|| TextError::new(Problem::OutOfBounds(0, max), at))
     }
 }
 
