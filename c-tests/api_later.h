@@ -149,6 +149,7 @@ static void a_put_with_its_ack(void)
 	CHECK(LNET_NID_IS_ANY(&e->sender));
 	CHECK_EQ(e->initiator.pid, LNET_PID_LUSTRE);
 	CHECK_EQ(e->offset, 9);
+	CHECK_EQ(e->msg_type, LNET_MSG_PUT);
 	CHECK(e->md_start == src);
 }
 
@@ -162,6 +163,7 @@ static void a_get_and_its_reply(void)
 	CHECK_STR(record_kinds(&to), "G.");
 	CHECK_EQ(to.events[0].msg_type, LNET_MSG_GET);
 	CHECK_STR(record_kinds(&from), "SR.");
+	CHECK_EQ(from.events[0].msg_type, LNET_MSG_GET);
 	CHECK_EQ(from.events[1].msg_type, LNET_MSG_REPLY);
 	CHECK_EQ(memcmp(src, dst, 60), 0);
 }

@@ -136,10 +136,7 @@ struct lnet_event {
 	unsigned int md_options;
 	/** The 64 bits that the initiator of a PUT has given. */
 	__u64 hdr_data;
-	/**
-	 * The kind of the message that the event is about, an enum lnet_msg_type. In an LNET_EVENT_SEND it is LNET_MSG_PUT for GETs, too;
-	 * in an LNET_EVENT_UNLINK it has no meaning.
-	 */
+	/** The kind of the message that the event is about, an enum lnet_msg_type. No meaning in an LNET_EVENT_UNLINK. */
 	__u32 msg_type;
 	/** 0, or a negative errno. */
 	int status;

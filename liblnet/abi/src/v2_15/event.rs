@@ -30,6 +30,7 @@ pub(crate) fn event_to_c(event: &Event) -> lnet_event_2_15 {
         hdr_data: event.hdr_data,
         msg_type: match event.kind {
             EventKind::Get => lnet_msg_type::LNET_MSG_GET,
+            EventKind::Send if event.of_get => lnet_msg_type::LNET_MSG_GET,
             EventKind::Reply => lnet_msg_type::LNET_MSG_REPLY,
             EventKind::Ack => lnet_msg_type::LNET_MSG_ACK,
             EventKind::Put | EventKind::Send | EventKind::Unlink => lnet_msg_type::LNET_MSG_PUT,

@@ -110,8 +110,7 @@ pub struct lnet_event_2_15 {
     pub md_options: c_uint,
     /// The 64 bits that the initiator of a PUT has given.
     pub hdr_data: __u64,
-    /// The kind of the message that the event is about, an enum lnet_msg_type. In an LNET_EVENT_SEND it is LNET_MSG_PUT for GETs, too;
-    /// in an LNET_EVENT_UNLINK it has no meaning.
+    /// The kind of the message that the event is about, an enum lnet_msg_type. No meaning in an LNET_EVENT_UNLINK.
     pub msg_type: __u32,
     /// 0, or a negative errno.
     pub status: c_int,

@@ -5,8 +5,10 @@ use super::field::{Field, halves, pair, put_long, put_nid, word_of_nid, words};
 use lnet_core::{Errno, Event, EventKind, MdHandle, MdOptions, MdSpec};
 use lnet_wire::Nid;
 
-/// The bit of the first word that says that the MD has ended. The kind is below it, the status in the upper half.
+/// The bits of the first word that say that the MD has ended, and that a SEND is that of a GET. The kind is below them, the status in the
+/// upper half.
 const UNLINKED: u64 = 1 << 8;
+const OF_GET: u64 = 1 << 9;
 const KINDS: [EventKind; 6] =
     [EventKind::Get, EventKind::Put, EventKind::Reply, EventKind::Ack, EventKind::Send, EventKind::Unlink];
 
@@ -17,11 +19,11 @@ pub(super) const WORDS: usize = 12;
 #[inline(always)]
 pub(super) fn words_of_event(event: &Event, word_of: impl Fn(Option<Nid>) -> u64) -> [u64; WORDS] {
     let Event { kind, target, initiator, source, sender, portal, match_bits, rlength, mlength, .. } = *event;
-    let Event { md_handle, md, hdr_data, status, unlinked, offset, .. } = *event;
+    let Event { md_handle, md, hdr_data, status, unlinked, of_get, offset, .. } = *event;
     let status = status.err().map_or(0, Errno::number);
-    let unlinked = if unlinked { UNLINKED } else { 0 };
+    let flags = if unlinked { UNLINKED } else { 0 } | if of_get { OF_GET } else { 0 };
     [
-        pair(kind as u32, status.cast_unsigned()) | unlinked,
+        pair(kind as u32, status.cast_unsigned()) | flags,
         word_of(target.nid),
         word_of(initiator.nid),
         word_of(source.nid),
@@ -56,11 +58,12 @@ pub(super) fn take_in_place(
 ) -> Result<(), Malformed> {
     let mut next = || words.next().ok_or(Malformed::TooShort);
     let first = next()?;
-    let (kind, status) = halves(first & !UNLINKED);
+    let (kind, status) = halves(first & !(UNLINKED | OF_GET));
     let kind = KINDS.get((kind as usize).wrapping_sub(1));
     event.kind = *kind.ok_or(Malformed::Value("a kind of event"))?;
     event.status = status_of(status)?;
     event.unlinked = first & UNLINKED != 0;
+    event.of_get = first & OF_GET != 0;
     put_nid(next()?, long, &mut event.target.nid)?;
     put_nid(next()?, long, &mut event.initiator.nid)?;
     put_nid(next()?, long, &mut event.source.nid)?;

@@ -116,10 +116,11 @@ fn event() -> impl Strategy<Value = Event> {
     let status = prop_oneof![Just(Ok(())), Just(Err(Errno::TimedOut)), Just(Err(Errno::HostUnreachable))];
     (
         (prop::sample::select(kinds.to_vec()), party(), party(), party(), nid(), spec(), status),
-        any::<(u32, u64, u32, u32, u64, u64, bool, u32)>(),
+        any::<(u32, u64, u32, u32, u64, u64, (bool, bool), u32)>(),
     )
         .prop_map(|((kind, target, initiator, source, sender, md, status), numbers)| {
-            let (portal, match_bits, rlength, mlength, md_handle, hdr_data, unlinked, offset) = numbers;
+            let (portal, match_bits, rlength, mlength, md_handle, hdr_data, flags, offset) = numbers;
+            let (unlinked, of_get) = flags;
             Event {
                 kind,
                 target,
@@ -136,6 +137,7 @@ fn event() -> impl Strategy<Value = Event> {
                 hdr_data,
                 status,
                 unlinked,
+                of_get,
                 offset,
                 sequence: 0,
             }

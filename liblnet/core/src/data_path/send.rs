@@ -481,6 +481,7 @@ fn write_send_event(
         Body::Ack { .. } | Body::Reply { .. } => (0, 0, 0, 0),
     };
     event.kind = EventKind::Send;
+    event.of_get = matches!(body, Body::Get { .. });
     event.target = EventParty { nid: report.target, pid };
     event.initiator = this_node;
     event.source = this_node;

@@ -76,6 +76,8 @@ pub struct Event {
     pub status: Result<(), Errno>,
     /// Whether this is the MD's last event.
     pub unlinked: bool,
+    /// Whether a SEND event is that of a GET. No meaning in other events.
+    pub of_get: bool,
     /// The offset in the MD's memory.
     pub offset: u32,
     /// The number of the event in its queue, from 1; 0 in a queue without a ring.
@@ -122,6 +124,7 @@ impl Event {
             hdr_data: 0,
             status: Ok(()),
             unlinked: true,
+            of_get: false,
             offset: 0,
             sequence: 0,
         }
