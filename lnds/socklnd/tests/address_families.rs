@@ -165,9 +165,9 @@ fn a_node_answers_in_the_version_of_the_hello_from_the_nid_that_was_asked_for() 
             (None, Version::V3) => {
                 let offer = raw.read_hello();
                 assert_eq!((offer.version, offer.src_nid, offer.connection_type), (Version::V4, mine, None));
-                assert_eq!(raw.read_to_end(), []);
+                assert_eq!(raw.read_to_end(), Vec::<u8>::new());
             }
-            (None, _) => assert_eq!(raw.read_to_end(), [], "{claimed} of {from}"),
+            (None, _) => assert_eq!(raw.read_to_end(), Vec::<u8>::new(), "{claimed} of {from}"),
         }
         node.stop();
     }
