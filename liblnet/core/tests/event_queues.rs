@@ -77,6 +77,7 @@ fn event(number: u64) -> Event {
         hdr_data: 0,
         status: Ok(()),
         unlinked: number == EVENTS,
+        of_get: false,
         offset: 0,
         sequence: 0,
     }
