@@ -137,3 +137,28 @@ fn messages_go_on_over_the_other_family_while_the_rail_of_one_is_down() {
         rails.shutdown();
     }
 }
+
+/// The client and the router have IPv4 on `tcp`, the router and the server IPv6 on `tcp1`.
+#[test]
+fn a_router_connects_an_ipv4_net_and_an_ipv6_net() {
+    let Some(machines) = machines_or_skip(3, 2) else { return };
+    let wiring = machines.wiring();
+    let router = node(&machines, 2, "tcp(eth0),tcp1(eth1[large])", "");
+    let near_route = format!("tcp1 {}@tcp", wiring.address(2, 0));
+    let far_route = format!("tcp {}@tcp1", wiring.v6_address(2, 1));
+    let near = node(&machines, 0, "tcp(eth0)", &near_route);
+    let far = node(&machines, 1, "tcp1(eth1[large])", &far_route);
+    assert_eq!(nids(&router).iter().map(|nid| is_large(*nid)).collect::<Vec<_>>(), [false, true]);
+    wait_until("both routes are up", || {
+        [&near, &far].iter().all(|node| {
+            let routes = node.core().admin().routes();
+            routes.active().iter().all(|route| node.core().admin().route_is_up(route))
+        })
+    });
+    let rails = Rails::between(near, far);
+    exchange(&rails);
+    exchange(&rails.turned());
+    assert!(router.core().admin().forwarded().messages >= 2 * 2 * 2 * 20 * SIZES.len() as u64);
+    rails.shutdown();
+    router.shutdown();
+}

@@ -491,6 +491,13 @@ log_classes! {
         meaning: "A connection to a peer could not be made. What waits for it fails or takes another path; the driver tries again while there is something to send.",
         action: "The cause is in parentheses. See whether the peer runs, listens on the same port, and accepts connections from here.",
     }
+    LargeNidsRefused {
+        name: "large_nids_refused",
+        level: Warn,
+        limit: AnyPeer,
+        meaning: "A peer over TCP supports no 20-byte NIDs (IPv6), which a message from or to another net has: as a router between an IPv4 and an IPv6 net sends, or a client that sends to one. Such messages fail; others go on.",
+        action: "Update the peer: it must support version 4 of the HELLO, as 2.16 and later and this library do.",
+    }
     BulkByControl {
         name: "bulk_by_control",
         level: Info,

@@ -27,6 +27,10 @@ pub enum ConnError {
     Aborted(Cause),
     /// The sender of a message that was sent on while it arrived has stalled: the message cannot be completed.
     Abandoned,
+    /// Connections of another version have replaced this one.
+    Replaced,
+    /// The peer supports no version in which the message fits.
+    NotSupported,
     /// The NI shuts down.
     Shutdown,
 }
@@ -44,7 +48,7 @@ impl ConnError {
     /// The error that the owner of a message gets.
     pub const fn errno(self) -> Errno {
         match self {
-            Self::NoRoute => Errno::HostUnreachable,
+            Self::NoRoute | Self::NotSupported => Errno::HostUnreachable,
             Self::NotConnected(errno)
             | Self::WriteFailed(errno)
             | Self::ClosedByPeer(errno)
@@ -60,6 +64,7 @@ impl ConnError {
                 Cause::RemoteError | Cause::RemoteDropped => Errno::HostUnreachable,
             },
             Self::Abandoned => Errno::ConnectionAborted,
+            Self::Replaced => Errno::ConnectionReset,
             Self::Shutdown => Errno::Shutdown,
         }
     }
@@ -76,7 +81,11 @@ impl ConnError {
             BytesSent::Nothing => Delivery::NotSent,
             BytesSent::Something => Delivery::Unknown,
         };
-        let delivery = if self == Self::Abandoned { Delivery::Abandoned } else { delivery };
+        let delivery = match self {
+            Self::Abandoned => Delivery::Abandoned,
+            Self::NotSupported => Delivery::DoesNotFit,
+            _ => delivery,
+        };
         SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
@@ -84,14 +93,17 @@ impl ConnError {
     /// or that breaks the protocol, must not be able to lower the health of this node's NI; in the kernel it can.
     fn cause(self, left: BytesSent) -> Cause {
         match (self, left) {
-            (Self::NoRoute, _) | (Self::ClosedByPeer(_) | Self::BrokenByPeer, BytesSent::Something) => {
+            (Self::NoRoute | Self::NotSupported, _)
+            | (Self::ClosedByPeer(_) | Self::BrokenByPeer | Self::Replaced, BytesSent::Something) => {
                 Cause::RemoteError
             }
             (Self::WaitedTooLong, _) | (Self::Stalled, BytesSent::Nothing) => Cause::LocalTimeout,
             (Self::Stalled | Self::WriteFailed(Errno::TimedOut), BytesSent::Something) => {
                 Cause::RemoteTimeout
             }
-            (Self::ClosedByPeer(_) | Self::BrokenByPeer, BytesSent::Nothing) => Cause::RemoteDropped,
+            (Self::ClosedByPeer(_) | Self::BrokenByPeer | Self::Replaced, BytesSent::Nothing) => {
+                Cause::RemoteDropped
+            }
             (
                 Self::NotConnected(errno) | Self::Local(errno) | Self::WriteFailed(errno),
                 BytesSent::Nothing,
@@ -167,6 +179,7 @@ mod tests {
             (ConnError::BrokenByPeer, Errno::Protocol, RemoteDropped, RemoteError),
             (ConnError::Local(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
             (ConnError::Unresponsive, Errno::TimedOut, Cause::NetworkTimeout, Cause::NetworkTimeout),
+            (ConnError::Replaced, Errno::ConnectionReset, RemoteDropped, RemoteError),
             (ConnError::Shutdown, Errno::Shutdown, LocalAborted, LocalAborted),
         ] {
             let unsent = SendFailure { errno, cause: unsent, delivery: Delivery::NotSent };
@@ -174,6 +187,12 @@ mod tests {
             assert_eq!(conn_error.failure(BytesSent::Nothing), unsent, "{conn_error:?}");
             assert_eq!(conn_error.failure(BytesSent::Something), sent, "{conn_error:?}");
         }
+    }
+
+    #[test]
+    fn a_message_that_the_peer_has_no_version_for_was_not_sent_and_blames_no_path() {
+        let failure = ConnError::NotSupported.failure(BytesSent::Nothing);
+        assert_eq!((failure.errno, failure.delivery), (Errno::HostUnreachable, Delivery::DoesNotFit));
     }
 
     #[test]

@@ -51,8 +51,8 @@ const fn may_repeat(failure: SendFailure, may_arrive_twice: bool, is_routed: boo
     match failure.delivery {
         Delivery::Deduplicated | Delivery::Abandoned | Delivery::Returned => true,
         Delivery::Withheld => false,
-        // Another gateway may accept the origin.
-        Delivery::NeedsOrigin => is_routed,
+        // Another gateway may accept the origin, or have room for the NIDs.
+        Delivery::NeedsOrigin | Delivery::DoesNotFit => is_routed,
         // Nothing was sent, so it does not matter which end is to blame.
         Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
         Delivery::Unknown => may_arrive_twice,
@@ -283,8 +283,10 @@ mod tests {
             assert!(may_repeat(failure(cause, Delivery::Unknown), true, false));
             // Another gateway may accept the origin that this one does not.
             for is_routed in [false, true] {
-                let repeats = may_repeat(failure(cause, Delivery::NeedsOrigin), false, is_routed);
-                assert_eq!(repeats, is_routed, "{cause:?}");
+                for delivery in [Delivery::NeedsOrigin, Delivery::DoesNotFit] {
+                    let repeats = may_repeat(failure(cause, delivery), false, is_routed);
+                    assert_eq!(repeats, is_routed, "{cause:?} {delivery:?}");
+                }
             }
         }
     }

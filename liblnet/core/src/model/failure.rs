@@ -97,12 +97,17 @@ pub enum Delivery {
     /// Nothing was sent: the destination may have the message already, so a copy must carry its origin, and the next hop does
     /// not accept origins.
     NeedsOrigin,
+    /// Nothing was sent: the NIDs of the message do not fit in any protocol version of the next hop. No path is to blame.
+    DoesNotFit,
 }
 
 impl Delivery {
     /// Whether the failure concerns the path to the next hop.
     pub(crate) const fn concerns_path(self) -> bool {
-        !matches!(self, Self::Abandoned | Self::Returned | Self::Withheld | Self::NeedsOrigin)
+        !matches!(
+            self,
+            Self::Abandoned | Self::Returned | Self::Withheld | Self::NeedsOrigin | Self::DoesNotFit
+        )
     }
 }
 

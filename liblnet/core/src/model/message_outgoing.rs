@@ -102,6 +102,14 @@ impl OutgoingMessage {
         self.message_id.get_or_insert(id);
     }
 
+    /// Removes the id, under which no byte was sent: the message is sent as a new one.
+    pub fn forget_message_id(&mut self) {
+        self.message_id = None;
+        if matches!(self.origin, KnownOrigin::Implied(_)) {
+            self.origin = KnownOrigin::None;
+        }
+    }
+
     /// Whether the next hop is a gateway.
     pub fn is_routed(&self) -> bool {
         self.next_hop.nid.net() != self.head.header.dest_nid.net()
@@ -159,7 +167,7 @@ impl OutgoingMessage {
     /// Records that an attempt to send the message failed. If a gateway may have the message, it is sent as a copy from now on.
     pub(crate) fn note_failure(&mut self, failure: SendFailure) {
         let delivery = failure.delivery;
-        let was_sent = !matches!(delivery, Delivery::NotSent | Delivery::NeedsOrigin);
+        let was_sent = !matches!(delivery, Delivery::NotSent | Delivery::NeedsOrigin | Delivery::DoesNotFit);
         if !self.is_routed() && !self.is_forwarded() || !was_sent {
             return;
         }

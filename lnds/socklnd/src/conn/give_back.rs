@@ -31,10 +31,13 @@ impl Connection {
         for mut out in std::mem::take(queue) {
             let length = out.len();
             match out.message.take() {
-                Some(message) if out.sent == 0 => {
+                Some(mut message) if out.sent == 0 => {
                     self.unsent.fetch_sub(length, Ordering::Relaxed);
                     if let Some(cookie) = out.cookie {
                         unacked.withdraw(cookie);
+                        if !cookie.is_resend() {
+                            message.forget_message_id();
+                        }
                     }
                     withdrawn.push(message);
                 }
@@ -108,6 +111,10 @@ impl Connection {
     pub(super) fn unacked_failure(&self, conn_error: ConnError) -> SendFailure {
         let failure = conn_error.failure(BytesSent::Something);
         let delivery = match failure.delivery {
+            // No path is to blame.
+            Delivery::Unknown if self.same_implementation() && conn_error == ConnError::Replaced => {
+                Delivery::Abandoned
+            }
             Delivery::Unknown if self.same_implementation() => Delivery::Deduplicated,
             known => known,
         };

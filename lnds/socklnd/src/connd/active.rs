@@ -3,8 +3,8 @@
 use super::Connd;
 use super::entry::{Active, Handshake};
 use crate::conn::Settled;
-use crate::decide::admit::PeerIncarnation;
 use crate::decide::unresponsive::{Finding, MIN_LATE, assess, is_response_late};
+use crate::decide::version::{PeerIncarnation, Relation};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};
 use crate::socket_io::send_handshake;
@@ -161,6 +161,9 @@ impl Connd {
             }
             ActiveStep::UseVersion(version) => {
                 drop(socket);
+                if let Some(next) = peer.version_4_refused(version) {
+                    return self.plan_next_connect(&peer, next);
+                }
                 let next = peer.connect_again(now, Some(version));
                 self.fail_if_failed(
                     &peer,
@@ -175,10 +178,14 @@ impl Connd {
                 self.connect_failed(&peer, Errno::Protocol, &why.to_string());
             }
             ActiveStep::Open { version, incarnation, .. }
-                if peer.is_other_incarnation(PeerIncarnation { version, incarnation }) =>
+                if let relation @ (Relation::Older | Relation::Other) =
+                    peer.relation(PeerIncarnation { version, incarnation }) =>
             {
                 drop(socket);
-                peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
+                // A connection of an older version comes too late, and concerns no other.
+                if relation == Relation::Other {
+                    peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
+                }
                 let next = peer.connect_again(now, None);
                 self.fail_if_failed(&peer, next, Errno::ConnectionReset, "it keeps restarting");
             }
@@ -222,7 +229,8 @@ impl Connd {
     /// Handles a connect that has taken too long.
     pub(super) fn connect_timed_out(&mut self, key: usize) {
         let Some(Handshake::Active(Active { peer, opening, .. })) = self.forget(key) else { return };
-        if opening.is_none() {
+        // With connections of another version the messages that need this one are few, and must not wait for long.
+        if opening.is_none() || peer.is_to_be_replaced() {
             return self.connect_failed(&peer, Errno::TimedOut, "timed out");
         }
         peer.ni.counts.connects_failed.add();
@@ -247,7 +255,8 @@ impl Connd {
             Err(_) => (false, false),
         };
         let peer = Arc::clone(&active.peer);
-        if limit.is_zero() || !peer.has_waiting() {
+        // The connections that are to be replaced tell more of the path.
+        if limit.is_zero() || !peer.has_waiting() || peer.is_to_be_replaced() {
             return;
         }
         if late {

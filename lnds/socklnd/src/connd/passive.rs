@@ -187,24 +187,22 @@ impl Connd {
             .is_some_and(|local| local.ip().to_canonical() == remote);
         let local_type = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
         let now = self.shared.now();
-        let status = peer.status(local_type, remote, now);
+        let privileged = source.port() <= LAST_PRIVILEGED_PORT;
+        let status = peer.status((local_type, version), remote, privileged, now);
         let limit = ni.conns_per_peer().into();
         match admit(hello, identity.id.nid, ni.local.nid, status, limit, to_itself) {
             Admission::Close => ni.counts.rejected.add(),
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
                 log::debug!("{}: connection refused ({refusal})", peer.id);
-                // On a peer's host any process may claim its NID (see `identify`), but must not end connections of a privileged
-                // process there.
-                let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
                 match refusal {
-                    Refusal::OtherIncarnation if may_end => {
+                    Refusal::OtherIncarnation if status.may_end => {
                         peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
                     }
                     // The peer may have lost the connections that are open here; then its system resets them, or nothing
                     // arrives on them any more, and its next connect is accepted.
-                    Refusal::Duplicate => peer.note_surplus_connect(local_type, may_end, now),
-                    Refusal::OtherIncarnation | Refusal::ConnectionRace => {}
+                    Refusal::Duplicate => peer.note_surplus_connect(local_type, status.may_end, now),
+                    Refusal::OtherIncarnation | Refusal::OlderVersion | Refusal::ConnectionRace => {}
                 }
                 refuse(ni, &socket, version, identity.id.nid);
             }

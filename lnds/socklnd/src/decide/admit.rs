@@ -1,19 +1,13 @@
 //! Decision about the HELLO of a connecting peer (wire-tcp 2.6, 2.8, 2.10, 2.11).
 
-use crate::proto::{ConnectionType, Hello, Version};
+use super::version::{PeerIncarnation, Relation};
+use crate::proto::{ConnectionType, Hello};
 use lnet_wire::Nid;
 use std::time::Duration;
 
 /// Duration after which a connect of this node is stalled: it is then no reason to refuse the peer's connect, which has
 /// arrived.
 const STALLED_AFTER: Duration = Duration::from_secs(1);
-
-/// The version and incarnation of a peer, from its first connection. Later connections must have the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PeerIncarnation {
-    pub(crate) version: Version,
-    pub(crate) incarnation: u64,
-}
 
 /// State of this node towards a connecting peer.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +16,12 @@ pub(crate) struct PeerStatus {
     pub(crate) peer_incarnation: Option<PeerIncarnation>,
     /// Duration of this node's own connect to the peer so far, if one is in progress.
     pub(crate) own_connect: Option<Duration>,
-    /// The number of open connections of the same type between the same two addresses.
+    /// The number of open connections of the same type and version between the same two addresses.
     pub(crate) same_type: usize,
+    /// Whether the connecting process may end, or replace, the connections that there are.
+    pub(crate) may_end: bool,
+    /// Whether the connections, of version 4, have replaced older ones lately.
+    pub(crate) replaced_lately: bool,
 }
 
 impl PeerStatus {
@@ -50,6 +48,9 @@ pub(crate) enum Refusal {
     /// The peer has another version or incarnation than its connections: these are all to be closed.
     #[error("it was restarted, or speaks another version, and its old connections are not closed yet")]
     OtherIncarnation,
+    /// The HELLO was sent before the peer's connections of version 4.
+    #[error("it has connections of version 4 since it began to connect")]
+    OlderVersion,
     /// Both sides are connecting, and this side has the higher NID.
     #[error("this node is connecting to it, and has the higher NID")]
     ConnectionRace,
@@ -70,8 +71,13 @@ pub(crate) fn admit(
 ) -> Admission {
     let Some(kind) = hello.connection_type else { return Admission::Close };
     let peer_incarnation = PeerIncarnation { version: hello.version, incarnation: hello.src_incarnation };
-    if status.peer_incarnation.is_some_and(|recorded| recorded != peer_incarnation) {
-        return Admission::Refuse(Refusal::OtherIncarnation);
+    match peer_incarnation.relation_to(status.peer_incarnation) {
+        Relation::Same => {}
+        Relation::Newer if status.may_end => {}
+        Relation::Older if status.replaced_lately => return Admission::Refuse(Refusal::OlderVersion),
+        Relation::Newer | Relation::Older | Relation::Other => {
+            return Admission::Refuse(Refusal::OtherIncarnation);
+        }
     }
     if status.own_connect.is_some() && !status.own_connect_is_stalled() && peer_nid < local_nid {
         return Admission::Refuse(Refusal::ConnectionRace);
@@ -86,6 +92,7 @@ pub(crate) fn admit(
 mod tests {
     use super::*;
     use crate::proto::ConnectionType::{Any, BulkIn, BulkOut, Control};
+    use crate::proto::Version;
     use lnet_wire::{NetId, NetType, Pid};
 
     #[test]
@@ -160,8 +167,45 @@ mod tests {
                 connection_type: kind,
                 ips: vec![],
             };
-            let status = PeerStatus { peer_incarnation, own_connect, same_type };
+            let status = PeerStatus {
+                peer_incarnation,
+                own_connect,
+                same_type,
+                may_end: true,
+                replaced_lately: false,
+            };
             assert_eq!(admit(&hello, peer_nid, local_nid, status, 1, itself), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_hello_of_version_4_replaces_older_connections_and_a_late_one_of_version_3_ends_none() {
+        use Admission::{Accept, Refuse};
+        use Version::{V3, V4};
+        for (version, known, may_end, replaced_lately, want) in [
+            (V4, V3, true, false, Accept(Control)),
+            // On a peer's host any process may claim its NID.
+            (V4, V3, false, false, Refuse(Refusal::OtherIncarnation)),
+            (V3, V4, true, true, Refuse(Refusal::OlderVersion)),
+            (V3, V4, true, false, Refuse(Refusal::OtherIncarnation)),
+            (V4, V4, true, true, Accept(Control)),
+        ] {
+            let nid = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
+            let hello = Hello {
+                version,
+                src_nid: nid(1),
+                dest_nid: Some(nid(2)),
+                src_pid: Pid::LUSTRE,
+                dest_pid: Pid(0),
+                src_incarnation: 7,
+                dest_incarnation: 0,
+                connection_type: Some(Control),
+                ips: vec![],
+            };
+            let peer_incarnation = Some(PeerIncarnation { version: known, incarnation: 7 });
+            let status =
+                PeerStatus { peer_incarnation, own_connect: None, same_type: 0, may_end, replaced_lately };
+            assert_eq!(admit(&hello, nid(1), nid(2), status, 1, false), want, "{version:?} {known:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Peer;
 use crate::conn::task::with_nearest;
-use crate::conn::{Connection, Scheduler};
+use crate::conn::{ConnPhase, Connection, Scheduler};
 use crate::decide::choose::TxKind;
 use crate::decide::delivery_acks::pack;
 use crate::late_schedule::LateSender;
@@ -23,7 +23,8 @@ impl Peer {
         }
         // Back on the same connection if that is for bulk towards this node, as the kernel does, or on the best for it
         // (wire-tcp 3.4).
-        let other = if connection.terms.kind == ConnectionType::BulkIn {
+        let is_open = connection.phase() == ConnPhase::Open;
+        let other = if connection.terms.kind == ConnectionType::BulkIn && is_open {
             None
         } else {
             lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk)

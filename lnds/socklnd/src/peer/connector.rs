@@ -2,11 +2,11 @@
 
 use super::{Listing, Peer, PeerState, WaitingMessage};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
-use crate::decide::admit::{PeerIncarnation, PeerStatus};
+use crate::decide::admit::PeerStatus;
 use crate::decide::choose::{TxKind, only_for_small};
 use crate::decide::conn_types::{ConnCounts, next_type};
 use crate::decide::identity::{Identity, IpNid};
-use crate::decide::version::version_to_propose;
+use crate::decide::version::{PeerIncarnation, Relation, version_to_propose};
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
@@ -37,21 +37,28 @@ impl Peer {
         self.retire();
     }
 
-    /// Whether any of the peer's connections is to a privileged process.
-    pub(crate) fn has_privileged(&self) -> bool {
-        lock(&self.state).connections.iter().any(|slot| slot.connection.terms.privileged)
-    }
-
     /// Returns the state that decides whether a connection from the peer is accepted.
-    pub(crate) fn status(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> PeerStatus {
+    /// On a peer's host any process may claim its NID (see [`crate::decide::identity::identify`]), but must not end connections of a
+    /// `privileged` process there.
+    pub(crate) fn status(
+        &self,
+        (kind, version): (ConnectionType, Version),
+        remote: IpAddr,
+        privileged: bool,
+        now: Time,
+    ) -> PeerStatus {
         let state = lock(&self.state);
         let same_type = |slot: &&super::ConnSlot| {
-            slot.connection.terms.kind == kind && slot.connection.terms.remote == remote
+            let terms = &slot.connection.terms;
+            terms.kind == kind && terms.version == version && terms.remote == remote
         };
+        let has_privileged = state.connections.iter().any(|slot| slot.connection.terms.privileged);
         PeerStatus {
             peer_incarnation: state.peer_incarnation,
             own_connect: state.schedule.connecting(now),
             same_type: state.connections.iter().filter(same_type).count(),
+            may_end: privileged || !has_privileged,
+            replaced_lately: state.replaced.is_recent(now),
         }
     }
 
@@ -93,7 +100,10 @@ impl Peer {
         state.failed_fast = false;
         let heard = state.peer_incarnation.map(|known| known.version).or(state.proposed);
         let usual = self.ni.shared.config.use_protocol;
-        Some((version_to_propose(self.ni.local.nid, self.id.nid, heard, usual), kind))
+        Some((
+            version_to_propose(self.ni.local.nid, self.id.nid, heard, state.wants_version_4(), usual),
+            kind,
+        ))
     }
 
     /// Postpones the connect, because an unfinished inbound handshake may be this peer's.
@@ -107,9 +117,9 @@ impl Peer {
         known.map(|known| known.incarnation).filter(|incarnation| !self.synthetic && *incarnation != 0)
     }
 
-    /// Whether a connect that found this incarnation of the peer found it restarted, or of another version.
-    pub(crate) fn is_other_incarnation(&self, peer_incarnation: PeerIncarnation) -> bool {
-        lock(&self.state).peer_incarnation.is_some_and(|known| known != peer_incarnation)
+    /// The relation of a connect that found this incarnation of the peer to the peer's connections.
+    pub(crate) fn relation(&self, peer_incarnation: PeerIncarnation) -> Relation {
+        peer_incarnation.relation_to(lock(&self.state).peer_incarnation)
     }
 
     pub(crate) fn connect_refused(&self, now: Time) -> Next {
@@ -179,13 +189,15 @@ impl Peer {
         }
     }
 
-    /// Fails the messages that wait for a connection after a failed connect, if there is none.
+    /// Fails the messages that wait for a connection after a failed connect, if there is none; with connections those that do not fit in
+    /// their version.
     pub(crate) fn fail_waiting(&self, errno: Errno) {
         {
             let mut state = lock(&self.state);
             state.last_failure = Some(errno);
             if !state.connections.is_empty() {
-                return;
+                drop(state);
+                return self.fail_long(ConnError::NotConnected(errno));
             }
         }
         self.give_back_waiting(ConnError::NotConnected(errno));
@@ -218,9 +230,11 @@ impl Peer {
         };
         let connection = Connection::new(settled, context, now);
         self.owner.remember_connection(&connection)?;
-        let removed = {
+        let (removed, replaced) = {
             let mut state = lock(&self.state);
+            let mut replaced = Vec::new();
             if !state.is_removed() {
+                replaced = state.replace_older(peer_incarnation.version, now);
                 state.connections.push(super::ConnSlot { connection: Arc::clone(&connection), last_used: 0 });
                 state.peer_incarnation = Some(peer_incarnation);
                 self.recount(&mut state);
@@ -228,7 +242,7 @@ impl Peer {
                     state.schedule.succeeded();
                 }
             }
-            state.is_removed()
+            (state.is_removed(), replaced)
         };
         if removed {
             connection.close(ConnError::Shutdown);
@@ -240,6 +254,7 @@ impl Peer {
             return Err(errno);
         }
         self.note_connected();
+        self.move_unsent(&replaced);
         self.send_waiting();
         Ok(())
     }
@@ -273,7 +288,11 @@ impl Peer {
 
     fn count(&self, state: &PeerState) -> ConnCounts {
         let ip = self.ip();
-        let here = state.connections.iter().filter(|slot| slot.connection.terms.remote == ip);
+        let is_kept = |version| version == Version::V4 || !state.wants_version_4();
+        let here = state.connections.iter().filter(|slot| {
+            let terms = &slot.connection.terms;
+            terms.remote == ip && is_kept(terms.version)
+        });
         ConnCounts::of(here.map(|slot| slot.connection.terms.kind))
     }
 

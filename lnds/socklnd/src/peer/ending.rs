@@ -1,6 +1,6 @@
 //! The end of a peer's connections, and the periodic scan.
 
-use super::{BulkByControl, Listing, Peer, WaitingMessage};
+use super::{BulkByControl, Listing, Peer, PeerState, WaitingMessage};
 use crate::conn::Connection;
 use crate::decide::choose::TxKind;
 use crate::proto::ConnectionType;
@@ -41,7 +41,12 @@ impl Peer {
 
     /// See [`crate::conn::ConnOwner::closed_by_peer`].
     pub(super) fn peer_has_closed(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
-        let conn_error = ConnError::ClosedByPeer(errno);
+        if self.replaced_has_ended(culprit, can_read) {
+            return;
+        }
+        // A node that does not replace connections by such of version 4 ends them first.
+        let is_replaced = self.is_to_be_replaced();
+        let conn_error = if is_replaced { ConnError::Replaced } else { ConnError::ClosedByPeer(errno) };
         let Some(connections) = self.detach(Some(culprit)) else {
             if can_read {
                 culprit.drain(conn_error);
@@ -51,6 +56,9 @@ impl Peer {
             return;
         };
         self.ni.counts.closed_by_peer.add();
+        if is_replaced {
+            self.move_unsent(&connections);
+        }
         let mut unfinished = 0;
         for connection in &connections {
             unfinished += connection.drain(conn_error);
@@ -64,7 +72,7 @@ impl Peer {
         for connection in &connections {
             unfinished += connection.fail_unacked(conn_error);
         }
-        self.log_closed_under_way(unfinished);
+        self.log_closed_under_way(if is_replaced { 0 } else { unfinished });
         if !can_read {
             culprit.close(conn_error);
         }
@@ -137,7 +145,9 @@ impl Peer {
         {
             return None;
         }
-        let connections: Vec<_> = state.connections.drain(..).map(|slot| slot.connection).collect();
+        let PeerState { connections, replaced, .. } = &mut *state;
+        let connections: Vec<_> =
+            connections.drain(..).map(|slot| slot.connection).chain(replaced.take()).collect();
         state.leaving.extend(connections.iter().cloned());
         state.forget_incarnation();
         self.recount(&mut state);
@@ -160,6 +170,7 @@ impl Peer {
             let idle = state.listing != Listing::Pinned
                 && state.connections.is_empty()
                 && state.waiting.is_empty()
+                && state.replaced.is_empty()
                 && state.schedule.idle()
                 && !state.schedule.has_failed();
             if idle {
@@ -248,7 +259,7 @@ impl Peer {
             self.keep_alive(now);
         }
         self.log_bulk_by_control(now);
-        is_idle
+        self.end_replaced() && is_idle
     }
 
     /// Logs, once, that bulk goes by a connection for small messages because the peer, which connects, has made no other. If its connects for

@@ -7,15 +7,16 @@ mod conn_owner;
 mod connector;
 mod ending;
 mod unresponsive;
+mod version;
 
 use crate::conn::outgoing::Outgoing;
 use crate::conn::send_side::Transmitted;
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
-use crate::decide::admit::PeerIncarnation;
 use crate::decide::choose::{Candidate, TxKind, choose, is_small};
 use crate::decide::delivery_acks::AckRequest;
 use crate::decide::identity::Identity;
+use crate::decide::version::PeerIncarnation;
 use crate::ni::SockNi;
 use crate::proto::{ConnectionType, Version};
 use crate::remote_nodes::RemoteNodes;
@@ -30,6 +31,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
+use version::{NeedOfVersion4, Replaced};
 
 /// Owner of a peer: the calls that a [`Peer`] makes to its NI's table.
 pub(crate) trait PeerOwner: Send + Sync {
@@ -93,6 +95,8 @@ struct PeerState {
     proposed: Option<Version>,
     /// The type of connection to request next; `None` when the set is complete.
     wanted: Option<ConnectionType>,
+    version_4: NeedOfVersion4,
+    replaced: Replaced,
     waiting: VecDeque<WaitingMessage>,
     last_keepalive: Option<Time>,
     last_probe: Option<Time>,
@@ -258,6 +262,10 @@ impl Peer {
             let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
             return TxTarget::Failed(message, ConnError::NotConnected(why));
         }
+        let message = match state.note_need(message) {
+            Ok(message) => message,
+            Err(message) => return TxTarget::Failed(message, ConnError::NotSupported),
+        };
         state.waiting.push_back(WaitingMessage { message, since: now });
         TxTarget::Waiting
     }
@@ -324,8 +332,7 @@ impl Peer {
             Ok(out) => out,
             Err(message) => {
                 self.requeue_ack(ack);
-                let failure = ConnError::Local(Errno::Invalid).failure(BytesSent::Nothing);
-                return Ok(SendOutcome::Done(message, Err(failure)));
+                return self.await_version_4(message);
             }
         };
         match connection.transmit(out) {
@@ -353,7 +360,7 @@ impl PeerState {
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<Connection>> {
-        self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving)
+        self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving).chain(self.replaced.all())
     }
 
     /// Whether the peer detects duplicates.
@@ -375,6 +382,7 @@ impl PeerState {
         self.bulk_port_refused = false;
         self.peer_incarnation = None;
         self.proposed = None;
+        self.forget_refusal();
         self.schedule.start_over();
     }
 

@@ -1,0 +1,298 @@
+//! Messages that only version 4 has room for, and the connections of version 4 that replace older ones for them.
+//!
+//! All connections of a peer have one version. Those of an older one finish what they have begun: what they have not sent goes by the new
+//! ones, and they stay until the peer has ended them and has confirmed what was sent on them.
+
+use super::{ConnSlot, Peer, PeerState, WaitingMessage};
+use crate::conn::{ConnPhase, Connection};
+use crate::decide::version::{fit_all_versions, large_nid};
+use crate::proto::Version;
+use crate::sync::lock;
+use lnd_common::conn_error::{BytesSent, ConnError};
+use lnd_common::connect_schedule::Next;
+use lnet_core::lnd::SendOutcome;
+use lnet_core::{Errno, OutgoingMessage, Pooled, Time};
+use lnet_log::LogClass;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time after a change of the version in which a HELLO of the older one may still be under way.
+const OLD_HELLO_ARRIVES: Duration = Duration::from_secs(5);
+
+/// Whether messages need connections of version 4 with the peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum NeedOfVersion4 {
+    #[default]
+    None,
+    /// A message waits for such a connection: this node connects with version 4.
+    Wanted,
+    /// The peer has refused version 4.
+    Refused,
+}
+
+/// Connections of an older version that others have replaced.
+#[derive(Default)]
+pub(super) struct Replaced {
+    connections: Vec<ReplacedConn>,
+    /// The time when connections of version 4 last replaced older ones.
+    at: Option<Time>,
+}
+
+struct ReplacedConn {
+    connection: Arc<Connection>,
+    /// Whether the peer has ended it: nothing more arrives.
+    ended_by_peer: bool,
+}
+
+impl Replaced {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Connection>> {
+        self.connections.iter().map(|replaced| &replaced.connection)
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// Removes the connections, which end with the others.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Arc<Connection>> {
+        self.at = None;
+        std::mem::take(&mut self.connections).into_iter().map(|replaced| replaced.connection)
+    }
+
+    /// Whether a HELLO of the older version may still be under way.
+    pub(super) fn is_recent(&self, now: Time) -> bool {
+        self.at.is_some_and(|at| now.since(at) < OLD_HELLO_ARRIVES)
+    }
+}
+
+impl PeerState {
+    pub(super) fn wants_version_4(&self) -> bool {
+        self.version_4 == NeedOfVersion4::Wanted
+    }
+
+    /// Whether the peer's connections, which are of an older version, are to be replaced.
+    pub(super) fn is_to_be_replaced(&self) -> bool {
+        self.wants_version_4() && !self.connections.is_empty()
+    }
+
+    /// Notes the need of a message that is to wait for a connection; the message comes back if the peer has refused version 4.
+    pub(super) fn note_need(
+        &mut self,
+        message: Pooled<OutgoingMessage>,
+    ) -> Result<Pooled<OutgoingMessage>, Pooled<OutgoingMessage>> {
+        match (large_nid(message.header()), self.version_4) {
+            (Some(_), NeedOfVersion4::Refused) => return Err(message),
+            (Some(_), _) => self.version_4 = NeedOfVersion4::Wanted,
+            (None, _) => {}
+        }
+        Ok(message)
+    }
+
+    /// Forgets a refusal of the peer; a message that waits still has its need.
+    pub(super) fn forget_refusal(&mut self) {
+        let needed = self.waiting.iter().any(|waiting| large_nid(waiting.message.header()).is_some());
+        self.version_4 = if needed { NeedOfVersion4::Wanted } else { NeedOfVersion4::None };
+    }
+
+    /// Takes the messages out of the waiting ones that only version 4 has room for.
+    fn take_long(&mut self) -> VecDeque<WaitingMessage> {
+        let (fitting, long) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|it| large_nid(it.message.header()).is_none());
+        self.waiting = fitting;
+        long
+    }
+
+    /// Makes room for the first connection of another version; returns the connections that it replaces.
+    pub(super) fn replace_older(&mut self, version: Version, now: Time) -> Vec<Arc<Connection>> {
+        if version != Version::V4 {
+            return Vec::new();
+        }
+        self.version_4 = NeedOfVersion4::None;
+        let is_older = |slot: &mut ConnSlot| slot.connection.terms.version < version;
+        let older: Vec<_> = self.connections.extract_if(.., is_older).map(|slot| slot.connection).collect();
+        if !older.is_empty() {
+            self.schedule.start_over();
+            self.replaced.at = Some(now);
+            let replaced = older.iter().cloned();
+            self.replaced
+                .connections
+                .extend(replaced.map(|connection| ReplacedConn { connection, ended_by_peer: false }));
+        }
+        older
+    }
+}
+
+impl Peer {
+    /// Whether this node is to replace the peer's connections by such of version 4.
+    pub(crate) fn is_to_be_replaced(&self) -> bool {
+        lock(&self.state).is_to_be_replaced()
+    }
+
+    /// Keeps a message until there are connections of version 4, because it does not fit in the version of those that there are. It comes
+    /// back if the connections have changed meanwhile.
+    pub(super) fn await_version_4(
+        &self,
+        message: Pooled<OutgoingMessage>,
+    ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
+        let connect = {
+            let state = &mut *lock(&self.state);
+            let now = self.ni.shared.now();
+            let version = state.peer_incarnation.map(|known| known.version);
+            if state.is_removed() || version.is_none_or(|version| version == Version::V4) {
+                return Err(message);
+            }
+            if self.synthetic {
+                let failure = ConnError::NoRoute.failure(BytesSent::Nothing);
+                return Ok(SendOutcome::Done(message, Err(failure)));
+            }
+            if state.schedule.is_backing_off(now) {
+                let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
+                let failure = ConnError::NotConnected(why).failure(BytesSent::Nothing);
+                return Ok(SendOutcome::Done(message, Err(failure)));
+            }
+            let is_new = !state.wants_version_4();
+            let message = match state.note_need(message) {
+                Ok(message) => message,
+                Err(message) => {
+                    return Ok(SendOutcome::Done(
+                        message,
+                        Err(ConnError::NotSupported.failure(BytesSent::Nothing)),
+                    ));
+                }
+            };
+            if is_new {
+                state.active = true;
+                if !state.schedule.has_failed() {
+                    state.schedule.start_over();
+                }
+                self.recount(state);
+            }
+            state.waiting.push_back(WaitingMessage { message, since: now });
+            state.request_connect()
+        };
+        if connect {
+            self.request_connect();
+        }
+        Ok(SendOutcome::Pending)
+    }
+
+    /// Handles the peer's offer of `version` in place of version 4: what needs version 4 fails, and one line says so. `None` if this node
+    /// has not connected with version 4 for messages alone.
+    pub(crate) fn version_4_refused(&self, offered: Version) -> Option<Next> {
+        let (long, next) = {
+            let state = &mut *lock(&self.state);
+            if !state.wants_version_4()
+                || offered == Version::V4
+                || !fit_all_versions(self.ni.local.nid, self.id.nid)
+            {
+                return None;
+            }
+            state.version_4 = NeedOfVersion4::Refused;
+            state.proposed = Some(offered);
+            state.schedule.cancel();
+            self.recount(state);
+            let long = state.take_long();
+            let has_reason = !state.waiting.is_empty() || !state.connections.is_empty();
+            (long, if has_reason && state.request_connect() { Next::Now } else { Next::Enough })
+        };
+        if let Some(nid) = long.front().and_then(|waiting| large_nid(waiting.message.header())) {
+            let peer = self.id.nid;
+            self.ni.shared.log(
+                LogClass::LargeNidsRefused,
+                peer,
+                format_args!(
+                    "{peer}: messages from or to {nid} cannot be sent (it supports no 20-byte NIDs: HELLO version {})",
+                    offered as u32
+                ),
+            );
+        }
+        for WaitingMessage { message, .. } in long {
+            self.ni.finalize(message, Err(ConnError::NotSupported.failure(BytesSent::Nothing)));
+        }
+        self.retire();
+        Some(next)
+    }
+
+    /// Fails the messages that wait for version 4: this node cannot connect to the peer.
+    pub(super) fn fail_long(&self, conn_error: ConnError) {
+        let long = {
+            let mut state = lock(&self.state);
+            if state.wants_version_4() {
+                state.version_4 = NeedOfVersion4::None;
+                self.recount(&mut state);
+            }
+            state.take_long()
+        };
+        for WaitingMessage { message, .. } in long {
+            self.ni.finalize(message, Err(conn_error.failure(BytesSent::Nothing)));
+        }
+    }
+
+    /// Makes what these connections have not sent wait for others.
+    pub(super) fn move_unsent(&self, connections: &[Arc<Connection>]) {
+        let since = self.ni.shared.now();
+        let unsent = connections.iter().flat_map(|connection| connection.withdraw());
+        let mut unsent: VecDeque<_> = unsent.map(|message| WaitingMessage { message, since }).collect();
+        let removed = {
+            let mut state = lock(&self.state);
+            unsent.append(&mut state.waiting);
+            state.waiting = unsent;
+            state.is_removed()
+        };
+        if removed {
+            self.give_back_waiting(ConnError::Shutdown);
+        }
+    }
+
+    /// Handles that the peer has ended a connection that another has replaced, or that it cannot be written to any more; returns whether it
+    /// is one. `can_read`: what the peer sent before is still to be read.
+    pub(super) fn replaced_has_ended(&self, connection: &Arc<Connection>, can_read: bool) -> bool {
+        {
+            let mut state = lock(&self.state);
+            let mut all = state.replaced.connections.iter_mut();
+            let Some(replaced) = all.find(|it| Arc::ptr_eq(&it.connection, connection)) else {
+                return false;
+            };
+            replaced.ended_by_peer |= !can_read;
+        }
+        if can_read {
+            connection.drain(ConnError::Replaced);
+        }
+        true
+    }
+
+    /// Ends the replaced connections that have nothing left to do. To be called periodically. Returns whether there are none.
+    pub(super) fn end_replaced(&self) -> bool {
+        let (written, over) = {
+            let state = &mut *lock(&self.state);
+            if state.replaced.is_empty() {
+                return true;
+            }
+            let all = &mut state.replaced.connections;
+            all.retain(|it| it.connection.phase() != ConnPhase::Closed);
+            let written: Vec<_> = all
+                .iter()
+                .filter(|it| it.connection.phase() == ConnPhase::Open && !it.connection.has_unsent())
+                .map(|it| Arc::clone(&it.connection))
+                .collect();
+            let is_over = |it: &mut ReplacedConn| {
+                it.ended_by_peer && !it.connection.has_unsent() && !it.connection.awaits_acks()
+            };
+            let over: Vec<_> = all.extract_if(.., is_over).map(|it| it.connection).collect();
+            (written, over)
+        };
+        for connection in written {
+            connection.drain(ConnError::Replaced);
+        }
+        for connection in over {
+            connection.close(ConnError::Replaced);
+        }
+        let is_empty = lock(&self.state).replaced.is_empty();
+        if is_empty {
+            self.retire();
+        }
+        is_empty
+    }
+}

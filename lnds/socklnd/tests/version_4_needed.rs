@@ -1,0 +1,277 @@
+//! Messages with IPv6 NIDs between nodes that are connected over IPv4: connections of version 4 replace those of version 3.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::topology::Route;
+use lnet_core::{Errno, Event, EventKind, NiTunables};
+use lnet_wire::{NetId, NetType, Nid};
+use log::LevelFilter;
+use socklnd::proto::{ConnectionType, Hello, Version};
+use socklnd::{SocklndConfig, SocklndCounters};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::time::Duration;
+use support::*;
+use test_support::log_recorder;
+
+/// A NID on `tcp1`, behind a gateway on `tcp`.
+fn large() -> Nid {
+    Nid::new_long(NetId::new(NetType::TCP, 1), Ipv6Addr::LOCALHOST.octets())
+}
+
+fn add_route(node: &Node, gateway: Ipv4Addr) {
+    let route =
+        Route { net: large().net(), gateway: tcp(gateway), hops: None, priority: 0, health_sensitivity: 1 };
+    node.core.admin().add_route(route).unwrap();
+}
+
+/// A node with a route by the scripted peer, which listens.
+fn node_with_route(change: impl Fn(&mut SocklndConfig)) -> (Node, Listening, Ipv4Addr) {
+    let (node, low, _, port) = node(change);
+    add_route(&node, low);
+    (node, Listening::on(low, port), low)
+}
+
+/// Accepts the three connections of a node in this version, the first one for small messages.
+fn accept_all(listener: &Listening, me: Ipv4Addr, version: Version) -> [Raw; 3] {
+    use ConnectionType::{BulkIn, BulkOut, Control};
+    [Control, BulkIn, BulkOut].map(|kind| {
+        let (raw, asked) = listener.accept(me);
+        assert_eq!((raw.version, asked), (version, kind));
+        raw
+    })
+}
+
+/// Answers a HELLO with type none, in this version.
+fn refuse(raw: &mut Raw, asked: &Hello, version: Version, me: Ipv4Addr) {
+    let answer = Hello { version, src_nid: tcp(me), dest_nid: Some(asked.src_nid), ..hello(me, me, None) };
+    raw.send(&answer.encode().unwrap());
+}
+
+#[test]
+fn a_peer_that_refuses_version_4_gets_the_other_messages_and_no_second_connect() {
+    log_recorder::listen(LevelFilter::Info);
+    log_recorder::take();
+    for connected in [true, false] {
+        let (node, listener, low) = node_with_route(|_| {});
+        let md = node.bind_bytes(pattern(8, 1));
+        let first = connected.then(|| {
+            node.put(md, tcp(low), false);
+            let mut all = accept_all(&listener, low, Version::V3);
+            all[0].read_lnet();
+            assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+            all
+        });
+        node.put(md, large(), false);
+        let (mut raw, asked) = listener.accept_handshake();
+        assert_eq!((asked.version, asked.connection_type), (Version::V4, Some(ConnectionType::Control)));
+        node.put(md, tcp(low), false);
+        if connected {
+            assert_eq!(node.expect(EventKind::Send).status, Ok(()), "while the node connects");
+        }
+        refuse(&mut raw, &asked, Version::V3, low);
+        assert_eq!(node.expect(EventKind::Send).status, Err(Errno::HostUnreachable));
+        let mut all = match first {
+            Some(all) => all,
+            None => {
+                let all = accept_all(&listener, low, Version::V3);
+                assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+                all
+            }
+        };
+        all[0].read_lnet();
+        for _ in 0..3 {
+            node.put(md, large(), false);
+            assert_eq!(node.expect(EventKind::Send).status, Err(Errno::HostUnreachable));
+            node.put(md, tcp(low), false);
+            all[0].read_lnet();
+            assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+        }
+        assert!(listener.try_accept_handshake().is_none());
+        node.stop();
+        let said: Vec<_> = log_recorder::take()
+            .into_iter()
+            .map(|line| line.text)
+            .filter(|line| line.contains("20-byte"))
+            .collect();
+        let line = format!(
+            "{}: messages from or to ::1@tcp1 cannot be sent (it supports no 20-byte NIDs: HELLO version 3)",
+            tcp(low)
+        );
+        assert_eq!(said, [line]);
+    }
+}
+
+#[test]
+fn messages_that_wait_for_version_4_fail_with_the_connect_and_the_others_go_on() {
+    let (node, listener, low) = node_with_route(|_| {});
+    let md = node.bind_bytes(pattern(8, 1));
+    node.put(md, tcp(low), false);
+    let mut all = accept_all(&listener, low, Version::V3);
+    all[0].read_lnet();
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    drop(listener);
+    for _ in 0..4 {
+        node.put(md, large(), false);
+        assert_eq!(node.expect(EventKind::Send).status, Err(Errno::HostUnreachable));
+        node.put(md, tcp(low), false);
+        all[0].read_lnet();
+        assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    }
+}
+
+/// A kernel node takes a HELLO of another version for that of another incarnation.
+#[test]
+fn a_peer_that_ends_its_connections_before_it_takes_version_4_gets_every_message() {
+    let (node, listener, low) = node_with_route(|_| {});
+    let md = node.bind_bytes(pattern(8, 1));
+    node.put(md, tcp(low), false);
+    let mut older = accept_all(&listener, low, Version::V3);
+    older[0].read_lnet();
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    node.put(md, large(), false);
+    let (mut raw, asked) = listener.accept_handshake();
+    assert_eq!(asked.version, Version::V4);
+    drop(older);
+    refuse(&mut raw, &asked, Version::V4, low);
+    let mut all = accept_all(&listener, low, Version::V4);
+    assert_eq!(all[0].read_lnet().0.dest_nid, large());
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    node.put(md, tcp(low), false);
+    assert_eq!(all[0].read_lnet().0.dest_nid, tcp(low));
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+}
+
+#[test]
+fn a_first_connection_has_version_4_if_a_message_needs_it() {
+    let (node, listener, low) = node_with_route(|_| {});
+    node.put(node.bind_bytes(pattern(8, 1)), large(), false);
+    let mut all = accept_all(&listener, low, Version::V4);
+    assert_eq!(all[0].read_lnet().0.dest_nid, large());
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    wait_for("the connections", || node.counters().connected == 3);
+}
+
+#[test]
+fn a_hello_of_version_4_replaces_the_connections_and_what_they_carry_still_arrives() {
+    log_recorder::listen(LevelFilter::Debug);
+    let (node, low, high, port) = node(|_| {});
+    node.offer(buffer(100));
+    let header = put_header(tcp(low), tcp(high), 100, false);
+    let mut older = Raw::open(low, high, port, ConnectionType::Control);
+    older.put(&header, NO_COOKIES, &[1; 100]);
+    node.expect(EventKind::Put);
+    // A message has arrived in part.
+    let bytes = message(Version::V3, &header, NO_COOKIES, &[2; 100]);
+    older.send(&bytes[..150]);
+    let asked = Hello { version: Version::V4, ..hello(low, high, Some(ConnectionType::Control)) };
+    let (mut raw, answer) = Raw::send_hello(low, high, port, &asked);
+    assert_eq!((answer.version, answer.connection_type), (Version::V4, Some(ConnectionType::Control)));
+    raw.put(&header, NO_COOKIES, &[3; 100]);
+    node.expect(EventKind::Put);
+    // Nothing is sent on it any more.
+    assert_eq!(older.read_to_end(), []);
+    older.send(&bytes[150..]);
+    older.put(&header, NO_COOKIES, &[4; 100]);
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    assert_eq!(raw.read_lnet().2, pattern(8, 1));
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    // A HELLO of version 3 that was under way does no harm.
+    let late = Raw::hello(low, high, port, ConnectionType::BulkIn).1;
+    assert_eq!((late.version, late.connection_type), (Version::V3, None));
+    drop(older);
+    raw.put(&header, NO_COOKIES, &[5; 100]);
+    node.expect(EventKind::Put);
+    let said = log_recorder::take();
+    let of_peer = |text: &str| text.contains(&tcp(low).to_string()) && text.contains("restarted");
+    assert!(!said.iter().any(|line| of_peer(&line.text)), "{said:?}");
+}
+
+/// Sends messages of all sizes in both directions, of which one begins the change to version 4 in the middle. Each arrives once, and none
+/// comes back to the core but that one, for which the router has no way.
+#[test]
+fn nothing_is_lost_or_doubled_when_connections_are_replaced_under_load() {
+    const COUNT: usize = 240;
+    if TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
+        return test_support::skip("this machine has no IPv6");
+    }
+    for (round, trigger) in [0, 1, 7, 60, 120, 239].into_iter().enumerate() {
+        let (low, high, port) = addresses();
+        let node = |ip, number| {
+            let config = same_implementation(config(port), number);
+            Node::start(tcp(ip), SocklndConfig { min_reconnect: Duration::from_millis(20), ..config })
+        };
+        // Either end may have the higher NID.
+        let (mine, other) = if round % 2 == 0 { (low, high) } else { (high, low) };
+        let (client, router) = (node(mine, 1), node(other, 2));
+        router.core.admin().add_ni(large(), NiTunables::default(), &*router.driver).unwrap();
+        router.core.admin().change_router(|router| router.switched(true)).unwrap();
+        add_route(&client, other);
+        let nobody: Nid = "fd99::7@tcp1".parse().unwrap();
+        let landed = buffer(1 << 20);
+        client.offer(landed);
+        router.offer(landed);
+        let memory = pattern(1 << 20, 1);
+        let lengths = [0, 8, 900, 4097, 70_000, 1 << 20];
+        let mds = |node: &Node| lengths.map(|length| node.bind_bytes(&memory[..length]));
+        let (ours, theirs) = (mds(&client), mds(&router));
+        // The connections that are to be replaced.
+        client.put(ours[0], tcp(other), true);
+        let mut got = [Tally::default(), Tally::default()];
+        got[0].take(&client, 2);
+        got[1].take(&router, 1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for at in 0..COUNT {
+                    client.put(ours[at % ours.len()], tcp(other), true);
+                    if at == trigger {
+                        client.put(ours[0], nobody, false);
+                    }
+                }
+            });
+            scope.spawn(|| (0..COUNT).for_each(|at| router.put(theirs[at % theirs.len()], tcp(mine), true)));
+            let [of_client, of_router] = &mut got;
+            scope.spawn(|| of_client.take(&client, 3 * COUNT + 1));
+            scope.spawn(|| of_router.take(&router, 3 * COUNT));
+        });
+        assert_eq!(got[0], Tally { sent: COUNT + 1, acknowledged: COUNT + 1, arrived: COUNT, returned: 1 });
+        assert_eq!(got[1], Tally { sent: COUNT, acknowledged: COUNT, arrived: COUNT + 1, returned: 0 });
+        client.no_event();
+        router.no_event();
+        wait_for("all connections of version 4", || {
+            let SocklndCounters { accepted, connected, .. } = client.counters();
+            accepted + connected >= 4
+        });
+        for node in [&client, &router] {
+            assert_eq!(node.counters().duplicates + node.counters().protocol_errors, 0);
+            node.stop();
+        }
+    }
+}
+
+/// The events of a node.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    sent: usize,
+    acknowledged: usize,
+    arrived: usize,
+    /// Messages that were sent and came back, because a gateway could not reach their destination.
+    returned: usize,
+}
+
+impl Tally {
+    fn take(&mut self, node: &Node, events: usize) {
+        for _ in 0..events {
+            let Event { kind, status, .. } = node.event();
+            match (kind, status) {
+                (EventKind::Send, Ok(())) => self.sent += 1,
+                (EventKind::Send, Err(Errno::HostUnreachable)) => self.returned += 1,
+                (EventKind::Ack, Ok(())) => self.acknowledged += 1,
+                (EventKind::Put, Ok(())) => self.arrived += 1,
+                other => panic!("{other:?} at {}", node.nid),
+            }
+        }
+    }
+}
