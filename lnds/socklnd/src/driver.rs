@@ -30,14 +30,15 @@ use lnet_core::lnd::{
 };
 use lnet_core::topology::Ni;
 use lnet_core::{
-    Cause, Clock, Confirmation, Errno, MessageOrigin, NiTunables, OutgoingMessage, Pooled, start_error,
+    AddressFamilies, AddressFamily, Cause, Clock, Confirmation, Errno, MessageOrigin, NiTunables,
+    OutgoingMessage, Pooled, start_error,
 };
 use lnet_log::{History, LogClass, write_line};
 use lnet_settings::Row;
 use lnet_wire::{NetId, NetType, Nid, ProcessId};
 use std::cell::RefCell;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -394,6 +395,19 @@ impl LndNi for NiHandle {
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
         self.ni_peers.ni.tos.map(|tos| (TOS, tos.into())).into_iter().collect()
+    }
+
+    /// An NI with an IPv4 NID reaches IPv6 NIDs if its interface has an IPv6 address and its port can prove its NID, which the address does
+    /// not. An NI with an IPv6 NID reaches no others: a first HELLO to an IPv4 NID has eight bytes for its own.
+    fn other_families(&self) -> AddressFamilies {
+        let own = self.ni_peers.ni.local.nid.ip();
+        let towards_ipv6 = ip_interfaces::source_address(own, IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+        match towards_ipv6 {
+            Ok(source) if own.is_ipv4() && sockets::may_be_privileged(source) => {
+                AddressFamilies::only(AddressFamily::Long)
+            }
+            _ => AddressFamilies::NONE,
+        }
     }
 
     fn set_conns_per_peer(&self, connections: u16) {

@@ -102,6 +102,13 @@ pub(crate) fn connect(from: ConnectFrom<'_>, remote: SocketAddr) -> io::Result<C
     Err(ErrorKind::AddrInUse.into())
 }
 
+/// Whether connections from this address of the machine can have privileged source ports.
+pub(crate) fn may_be_privileged(local: IpAddr) -> bool {
+    let bound = new_socket(local)
+        .and_then(|socket| socket.bind(&SocketAddr::new(local, LAST_PRIVILEGED_PORT).into()));
+    bound.map_or_else(|error| error.kind() == ErrorKind::AddrInUse, |()| true)
+}
+
 /// Sets the options of an established connection (wire-tcp 1.2), and the time after which unacknowledged bytes
 /// mean that the peer is gone (wire-tcp 3.9).
 pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration) -> io::Result<()> {
