@@ -66,7 +66,6 @@ fn the_request_follows_the_nid_connected_to_and_the_hello_both_nids() {
     for (mine, peer, request, version) in [
         (short(high), short(low), 1, Version::V3),
         (short(high), (LONG, long()), 2, Version::V4),
-        ((LONG, long()), short(low), 1, Version::V4),
     ] {
         let Some(listener) = listener(peer.0, port) else { return };
         let node = Node::start(mine.1, config(port));
