@@ -170,7 +170,7 @@ fn a_hello_of_version_4_replaces_the_connections_and_what_they_carry_still_arriv
     raw.put(&header, NO_COOKIES, &[3; 100]);
     node.expect(EventKind::Put);
     // Nothing is sent on it any more.
-    assert_eq!(older.read_to_end(), []);
+    assert_eq!(older.read_to_end(), Vec::<u8>::new());
     older.send(&bytes[150..]);
     older.put(&header, NO_COOKIES, &[4; 100]);
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));

@@ -25,9 +25,9 @@ impl Connection {
         sends
     }
 
-    /// Sends a NOOP if the connection is open.
-    pub(crate) fn transmit_noop(self: &Arc<Self>, cookies: Cookies) {
-        let _ = self.transmit(Outgoing::noop(cookies));
+    /// Sends a NOOP if the connection is open; returns whether it is.
+    pub(crate) fn transmit_noop(self: &Arc<Self>, cookies: Cookies) -> bool {
+        !matches!(self.transmit(Outgoing::noop(cookies)), Transmitted::Ended(_))
     }
 
     /// Sends a confirmation, with a delivery ACK, if the connection is open; returns whether it is.

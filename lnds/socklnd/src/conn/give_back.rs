@@ -6,8 +6,10 @@ use crate::conn::Connection;
 use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::message_id::MessageId;
+use lnd_common::pending_acks::AckFor;
 use lnet_core::message::TakenCredits;
 use lnet_core::{Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Connection {
@@ -23,10 +25,10 @@ impl Connection {
         count
     }
 
-    /// Takes back the messages of which no byte has been written; the others stay.
-    pub(crate) fn withdraw(&self) -> Vec<Pooled<OutgoingMessage>> {
-        let side = &mut *lock(&self.tx);
-        let mut withdrawn = Vec::new();
+    /// Takes back the messages of which no byte has been written; the others stay. Delivery ACKs that would go with them wait again.
+    pub(crate) fn withdraw(self: &Arc<Self>) -> Vec<Pooled<OutgoingMessage>> {
+        let (mut withdrawn, mut acks) = (Vec::new(), Vec::new());
+        let mut side = lock(&self.tx);
         let Some(OpenSide { queue, unacked, .. }) = side.open() else { return withdrawn };
         for mut out in std::mem::take(queue) {
             let length = out.len();
@@ -39,6 +41,7 @@ impl Connection {
                             message.forget_message_id();
                         }
                     }
+                    acks.extend(out.carried_ack());
                     withdrawn.push(message);
                 }
                 message => {
@@ -47,6 +50,8 @@ impl Connection {
                 }
             }
         }
+        drop(side);
+        acks.into_iter().for_each(|ack| self.owner.send_ack(self, ack, AckFor::Answered));
         withdrawn
     }
 

@@ -306,6 +306,18 @@ impl Connection {
         0
     }
 
+    /// Drains the connection if everything has left that it was given; nothing more is taken then.
+    pub(crate) fn drain_if_written(self: &Arc<Self>, conn_error: ConnError) {
+        {
+            let mut side = lock(&self.tx);
+            if self.has_unsent() || side.is_writing() {
+                return;
+            }
+            side.end(conn_error);
+        }
+        self.drain(conn_error);
+    }
+
     /// Closes the connection. Queued messages are returned with `conn_error`, a message that has arrived in part with EIO.
     /// A thread that is working on the connection at this moment returns its messages when it has finished.
     pub(crate) fn close(self: &Arc<Self>, conn_error: ConnError) {

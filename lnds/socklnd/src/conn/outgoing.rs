@@ -165,6 +165,11 @@ impl Outgoing {
         }
     }
 
+    /// The delivery ACK that goes with the message.
+    pub(super) fn carried_ack(&self) -> Option<u64> {
+        Some(self.cookies.ack).filter(|ack| *ack != 0)
+    }
+
     pub(crate) fn into_message(self) -> Option<Pooled<OutgoingMessage>> {
         self.message
     }

@@ -253,6 +253,7 @@ impl Connd {
 
     /// Repeats a connect that brought no connection: now, later, or not at all.
     fn plan_next_connect(&mut self, peer: &Arc<Peer>, next: Next) {
+        peer.end_early();
         match next {
             Next::Now => self.connect(peer),
             Next::At(at) | Next::Failed(at) => self.planned.push((at, Arc::clone(peer))),

@@ -5,7 +5,7 @@ use super::entry::{Handshake, Passive};
 use crate::conn::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
 use crate::decide::identity::{RejectedHello, identify};
-use crate::decide::version::{version_to_answer, version_to_offer};
+use crate::decide::version::{PeerIncarnation, Relation, version_to_answer, version_to_offer};
 use crate::handshake::{self, PassiveStep};
 use crate::ni::SockNi;
 use crate::ni_peers::NiPeers;
@@ -190,6 +190,8 @@ impl Connd {
         let privileged = source.port() <= LAST_PRIVILEGED_PORT;
         let status = peer.status((local_type, version), remote, privileged, now);
         let limit = ni.conns_per_peer().into();
+        let heard = PeerIncarnation { version, incarnation: hello.src_incarnation };
+        let relation = heard.relation_to(status.peer_incarnation);
         match admit(hello, identity.id.nid, ni.local.nid, status, limit, to_itself) {
             Admission::Close => ni.counts.rejected.add(),
             Admission::Refuse(refusal) => {
@@ -210,6 +212,9 @@ impl Connd {
                 let response = ni.local.hello(version, identity.id.nid, Some(kind)).encode();
                 let identity = hello.dest_incarnation;
                 let permit = Some(permit.finish());
+                if relation == Relation::Newer {
+                    peer.begin_replacement();
+                }
                 let settled = Settled { socket, kind, version, order, remote, identity, permit };
                 let sent = sockets::bind_to_device(&settled.socket, ni.device_towards(remote)).is_ok()
                     && response.is_some_and(|response| send_bytes(&settled.socket, &response))
@@ -220,6 +225,8 @@ impl Connd {
                     }
                     ni.counts.accepted.add();
                     log::debug!("{}: connected by the peer, type {kind}", peer.id);
+                } else {
+                    peer.end_early();
                 }
             }
         }

@@ -54,7 +54,11 @@ impl Peer {
             self.ni.counts.acks.add();
         }
         let cookies = Cookies { request: named.id.get(), ack: ack.unwrap_or(0) };
-        if !connection.transmit_confirmation(confirmation, cookies) {
+        let sent = connection.transmit_confirmation(confirmation, cookies)
+            || self
+                .instead_of(&connection)
+                .is_some_and(|other| other.transmit_confirmation(confirmation, cookies));
+        if !sent {
             self.requeue_ack(ack);
         }
     }
@@ -95,8 +99,19 @@ impl Peer {
         }
         for noop in pack(acks) {
             self.ni.counts.ack_noops.add();
-            connection.transmit_noop(noop);
+            if !connection.transmit_noop(noop)
+                && let Some(other) = self.instead_of(&connection)
+            {
+                other.transmit_noop(noop);
+            }
         }
+    }
+
+    /// The connection for delivery ACKs in place of one that has ended, if others have replaced it.
+    fn instead_of(&self, ended: &Arc<Connection>) -> Option<Arc<Connection>> {
+        let mut state = lock(&self.state);
+        let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
+        best.filter(|best| !Arc::ptr_eq(best, ended))
     }
 }
 

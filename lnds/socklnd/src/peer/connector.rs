@@ -235,7 +235,11 @@ impl Peer {
             let mut replaced = Vec::new();
             if !state.is_removed() {
                 replaced = state.replace_older(peer_incarnation.version, now);
-                state.connections.push(super::ConnSlot { connection: Arc::clone(&connection), last_used: 0 });
+                state.connections.push(super::ConnSlot {
+                    connection: Arc::clone(&connection),
+                    last_used: 0,
+                    ended: false,
+                });
                 state.peer_incarnation = Some(peer_incarnation);
                 self.recount(&mut state);
                 if outbound {

@@ -41,7 +41,7 @@ impl Peer {
 
     /// See [`crate::conn::ConnOwner::closed_by_peer`].
     pub(super) fn peer_has_closed(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
-        if self.replaced_has_ended(culprit, can_read) {
+        if self.replaced_has_ended(culprit, can_read) || self.ends_early(culprit, can_read) {
             return;
         }
         // A node that does not replace connections by such of version 4 ends them first.

@@ -142,6 +142,8 @@ enum Listing {
 struct ConnSlot {
     connection: Arc<Connection>,
     last_used: u64,
+    /// Whether the peer has ended it while one of version 4 is being made that replaces it.
+    ended: bool,
 }
 
 struct WaitingMessage {
@@ -271,7 +273,6 @@ impl Peer {
     }
 
     /// Notes that bulk is sent by a connection for small messages, for want of another.
-    #[inline]
     fn note_bulk_by_control(&self, state: &mut PeerState, connection: &Connection, payload: usize) {
         let is_bulk = !is_small(payload, self.ni.shared.config.min_bulk);
         if is_bulk && connection.terms.kind == ConnectionType::Control && state.bulk_by_control.is_none() {

@@ -37,6 +37,8 @@ pub(super) struct Replaced {
     connections: Vec<ReplacedConn>,
     /// The time when connections of version 4 last replaced older ones.
     at: Option<Time>,
+    /// Whether a connection of the peer is being accepted that replaces the others.
+    accepting: bool,
 }
 
 struct ReplacedConn {
@@ -56,7 +58,7 @@ impl Replaced {
 
     /// Removes the connections, which end with the others.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Arc<Connection>> {
-        self.at = None;
+        (self.at, self.accepting) = (None, false);
         std::mem::take(&mut self.connections).into_iter().map(|replaced| replaced.connection)
     }
 
@@ -110,15 +112,17 @@ impl PeerState {
             return Vec::new();
         }
         self.version_4 = NeedOfVersion4::None;
+        self.replaced.accepting = false;
         let is_older = |slot: &mut ConnSlot| slot.connection.terms.version < version;
-        let older: Vec<_> = self.connections.extract_if(.., is_older).map(|slot| slot.connection).collect();
-        if !older.is_empty() {
+        let slots: Vec<_> = self.connections.extract_if(.., is_older).collect();
+        let older = slots.iter().map(|slot| Arc::clone(&slot.connection)).collect();
+        if !slots.is_empty() {
             self.schedule.start_over();
             self.replaced.at = Some(now);
-            let replaced = older.iter().cloned();
-            self.replaced
-                .connections
-                .extend(replaced.map(|connection| ReplacedConn { connection, ended_by_peer: false }));
+            let replaced = slots
+                .into_iter()
+                .map(|slot| ReplacedConn { connection: slot.connection, ended_by_peer: slot.ended });
+            self.replaced.connections.extend(replaced);
         }
         older
     }
@@ -263,6 +267,39 @@ impl Peer {
         true
     }
 
+    /// Notes that a connection of version 4 is about to be accepted: the peer may end the older ones before it is installed here.
+    pub(crate) fn begin_replacement(&self) {
+        lock(&self.state).replaced.accepting = true;
+    }
+
+    /// Handles that the peer has ended a connection while one of version 4 is being made: it has that one already, and still reads the older
+    /// ones. Returns whether it is so.
+    pub(super) fn ends_early(&self, connection: &Arc<Connection>, can_read: bool) -> bool {
+        let state = &mut *lock(&self.state);
+        let connecting =
+            state.is_to_be_replaced() && state.schedule.connecting(self.ni.shared.now()).is_some();
+        if can_read || !connecting && !state.replaced.accepting {
+            return false;
+        }
+        let mut slots = state.connections.iter_mut();
+        let Some(slot) = slots.find(|slot| Arc::ptr_eq(&slot.connection, connection)) else { return false };
+        slot.ended = true;
+        true
+    }
+
+    /// Handles the connections that the peer has ended early: there is none of version 4 after all.
+    pub(crate) fn end_early(&self) {
+        let ended = {
+            let mut state = lock(&self.state);
+            state.replaced.accepting = false;
+            let slot = state.connections.iter().find(|slot| slot.ended);
+            slot.map(|slot| Arc::clone(&slot.connection))
+        };
+        if let Some(ended) = ended {
+            self.peer_has_closed(&ended, Errno::ConnectionReset, false);
+        }
+    }
+
     /// Ends the replaced connections that have nothing left to do. To be called periodically. Returns whether there are none.
     pub(super) fn end_replaced(&self) -> bool {
         let (written, over) = {
@@ -284,7 +321,7 @@ impl Peer {
             (written, over)
         };
         for connection in written {
-            connection.drain(ConnError::Replaced);
+            connection.drain_if_written(ConnError::Replaced);
         }
         for connection in over {
             connection.close(ConnError::Replaced);
