@@ -219,7 +219,7 @@ fn nothing_is_lost_or_doubled_when_connections_are_replaced_under_load() {
         let (ours, theirs) = (mds(&client), mds(&router));
         // The connections that are to be replaced.
         client.put(ours[0], tcp(other), true);
-        let mut got = [Tally::default(), Tally::default()];
+        let mut got = [EventCounts::default(), EventCounts::default()];
         got[0].take(&client, 2);
         got[1].take(&router, 1);
         std::thread::scope(|scope| {
@@ -236,8 +236,11 @@ fn nothing_is_lost_or_doubled_when_connections_are_replaced_under_load() {
             scope.spawn(|| of_client.take(&client, 3 * COUNT + 1));
             scope.spawn(|| of_router.take(&router, 3 * COUNT));
         });
-        assert_eq!(got[0], Tally { sent: COUNT + 1, acknowledged: COUNT + 1, arrived: COUNT, returned: 1 });
-        assert_eq!(got[1], Tally { sent: COUNT, acknowledged: COUNT, arrived: COUNT + 1, returned: 0 });
+        assert_eq!(
+            got[0],
+            EventCounts { sent: COUNT + 1, acknowledged: COUNT + 1, arrived: COUNT, returned: 1 }
+        );
+        assert_eq!(got[1], EventCounts { sent: COUNT, acknowledged: COUNT, arrived: COUNT + 1, returned: 0 });
         client.no_event();
         router.no_event();
         wait_for("all connections of version 4", || {
@@ -253,7 +256,7 @@ fn nothing_is_lost_or_doubled_when_connections_are_replaced_under_load() {
 
 /// The events of a node.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Tally {
+struct EventCounts {
     sent: usize,
     acknowledged: usize,
     arrived: usize,
@@ -261,7 +264,7 @@ struct Tally {
     returned: usize,
 }
 
-impl Tally {
+impl EventCounts {
     fn take(&mut self, node: &Node, events: usize) {
         for _ in 0..events {
             let Event { kind, status, .. } = node.event();
