@@ -9,7 +9,7 @@ use lnet_wire::{NetId, NetType, Nid};
 use log::LevelFilter;
 use socklnd::proto::{ConnectionType, Hello, Version};
 use socklnd::{SocklndConfig, SocklndCounters};
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use support::*;
 use test_support::log_recorder;
@@ -19,16 +19,15 @@ fn large() -> Nid {
     Nid::new_long(NetId::new(NetType::TCP, 1), Ipv6Addr::LOCALHOST.octets())
 }
 
-fn add_route(node: &Node, gateway: Ipv4Addr) {
-    let route =
-        Route { net: large().net(), gateway: tcp(gateway), hops: None, priority: 0, health_sensitivity: 1 };
+fn add_route(node: &Node, net: NetId, gateway: Ipv4Addr) {
+    let route = Route { net, gateway: tcp(gateway), hops: None, priority: 0, health_sensitivity: 1 };
     node.core.admin().add_route(route).unwrap();
 }
 
 /// A node with a route by the scripted peer, which listens.
 fn node_with_route(change: impl Fn(&mut SocklndConfig)) -> (Node, Listening, Ipv4Addr) {
     let (node, low, _, port) = node(change);
-    add_route(&node, low);
+    add_route(&node, large().net(), low);
     (node, Listening::on(low, port), low)
 }
 
@@ -153,6 +152,20 @@ fn a_first_connection_has_version_4_if_a_message_needs_it() {
 }
 
 #[test]
+fn a_node_that_the_peer_has_connected_to_connects_with_version_4_itself() {
+    let (node, low, high, port) = node(|_| {});
+    add_route(&node, large().net(), low);
+    let listener = Listening::on(low, port);
+    let mut older = Raw::open(low, high, port, ConnectionType::Control);
+    wait_for("the connection", || node.counters().accepted == 1);
+    node.put(node.bind_bytes(pattern(8, 1)), large(), false);
+    let mut all = accept_all(&listener, low, Version::V4);
+    assert_eq!(all[0].read_lnet().0.dest_nid, large());
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    assert_eq!(older.read_to_end(), []);
+}
+
+#[test]
 fn a_hello_of_version_4_replaces_the_connections_and_what_they_carry_still_arrives() {
     log_recorder::listen(LevelFilter::Debug);
     let (node, low, high, port) = node(|_| {});
@@ -189,68 +202,73 @@ fn a_hello_of_version_4_replaces_the_connections_and_what_they_carry_still_arriv
     assert!(!said.iter().any(|line| of_peer(&line.text)), "{said:?}");
 }
 
-/// Sends messages of all sizes in both directions, of which one begins the change to version 4 in the middle. Each arrives once, and none
-/// comes back to the core but that one, for which the router has no way.
+/// Sends messages of all sizes in both directions, of which one begins the change to version 4 in the middle, or one from each end. Each
+/// arrives once, and none comes back to the core but those, for which the other node, as a gateway, has no way.
 #[test]
 fn nothing_is_lost_or_doubled_when_connections_are_replaced_under_load() {
     const COUNT: usize = 240;
-    if TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
-        return test_support::skip("this machine has no IPv6");
-    }
-    for (round, trigger) in [0, 1, 7, 60, 120, 239].into_iter().enumerate() {
+    let table = [
+        [Some(0), None],
+        [None, Some(1)],
+        [Some(7), Some(7)],
+        [Some(60), Some(50)],
+        [None, Some(120)],
+        [Some(239), None],
+        [Some(3), Some(239)],
+        [Some(100), Some(100)],
+    ];
+    for (round, triggers) in table.into_iter().enumerate() {
         let (low, high, port) = addresses();
-        let node = |ip, number| {
-            let config = same_implementation(config(port), number);
-            Node::start(tcp(ip), SocklndConfig { min_reconnect: Duration::from_millis(20), ..config })
-        };
-        // Either end may have the higher NID.
-        let (mine, other) = if round % 2 == 0 { (low, high) } else { (high, low) };
-        let (client, router) = (node(mine, 1), node(other, 2));
-        router.core.admin().add_ni(large(), NiTunables::default(), &*router.driver).unwrap();
-        router.core.admin().change_router(|router| router.switched(true)).unwrap();
-        add_route(&client, other);
-        let nobody: Nid = "fd99::7@tcp1".parse().unwrap();
-        let landed = buffer(1 << 20);
-        client.offer(landed);
-        router.offer(landed);
+        let ends = [(low, 1_u16), (high, 2)];
+        let nodes = ends.map(|(ip, number)| {
+            let config = same_implementation(config(port), number.into());
+            let config = SocklndConfig { min_reconnect: Duration::from_millis(20), ..config };
+            let node = Node::start(tcp(ip), config);
+            let behind = Nid::new(NetId::new(NetType::TCP, number), u32::from(ip) + 2);
+            node.core.admin().add_ni(behind, NiTunables::default(), &*node.driver).unwrap();
+            node.core.admin().change_router(|router| router.switched(true)).unwrap();
+            node.offer(buffer(1 << 20));
+            node
+        });
+        for (at, node) in nodes.iter().enumerate() {
+            add_route(node, NetId::new(NetType::TCP, ends[1 - at].1), ends[1 - at].0);
+        }
         let memory = pattern(1 << 20, 1);
         let lengths = [0, 8, 900, 4097, 70_000, 1 << 20];
-        let mds = |node: &Node| lengths.map(|length| node.bind_bytes(&memory[..length]));
-        let (ours, theirs) = (mds(&client), mds(&router));
+        let mds = [0, 1].map(|at: usize| lengths.map(|length| nodes[at].bind_bytes(&memory[..length])));
         // The connections that are to be replaced.
-        client.put(ours[0], tcp(other), true);
+        let first = round % 2;
+        nodes[first].put(mds[first][0], nodes[1 - first].nid, true);
         let mut got = [EventCounts::default(), EventCounts::default()];
-        got[0].take(&client, 2);
-        got[1].take(&router, 1);
+        got[first].take(&nodes[first], 2);
+        got[1 - first].take(&nodes[1 - first], 1);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                for at in 0..COUNT {
-                    client.put(ours[at % ours.len()], tcp(other), true);
-                    if at == trigger {
-                        client.put(ours[0], nobody, false);
+            for (at, got) in got.iter_mut().enumerate() {
+                let (node, other, mds) = (&nodes[at], nodes[1 - at].nid, mds[at]);
+                let nobody: Nid = format!("fd99::7@tcp{}", ends[1 - at].1).parse().unwrap();
+                let trigger = triggers[at];
+                scope.spawn(move || {
+                    for number in 0..COUNT {
+                        node.put(mds[number % mds.len()], other, true);
+                        if Some(number) == trigger {
+                            node.put(mds[0], nobody, false);
+                        }
                     }
-                }
-            });
-            scope.spawn(|| (0..COUNT).for_each(|at| router.put(theirs[at % theirs.len()], tcp(mine), true)));
-            let [of_client, of_router] = &mut got;
-            scope.spawn(|| of_client.take(&client, 3 * COUNT + 1));
-            scope.spawn(|| of_router.take(&router, 3 * COUNT));
+                });
+                scope.spawn(move || got.take(node, 3 * COUNT + usize::from(trigger.is_some())));
+            }
         });
-        assert_eq!(
-            got[0],
-            EventCounts { sent: COUNT + 1, acknowledged: COUNT + 1, arrived: COUNT, returned: 1 }
-        );
-        assert_eq!(got[1], EventCounts { sent: COUNT, acknowledged: COUNT, arrived: COUNT + 1, returned: 0 });
-        client.no_event();
-        router.no_event();
-        wait_for("all connections of version 4", || {
-            let SocklndCounters { accepted, connected, .. } = client.counters();
-            accepted + connected >= 4
-        });
-        for node in [&client, &router] {
-            assert_eq!(node.counters().duplicates + node.counters().protocol_errors, 0);
-            node.stop();
+        for (at, node) in nodes.iter().enumerate() {
+            let (sent, arrived) = if at == first { (COUNT + 1, COUNT) } else { (COUNT, COUNT + 1) };
+            let returned = usize::from(triggers[at].is_some());
+            let expected = EventCounts { sent, acknowledged: sent, arrived, returned };
+            assert_eq!(got[at], expected, "{triggers:?}, node {at}");
+            node.no_event();
+            let SocklndCounters { accepted, connected, duplicates, protocol_errors, .. } = node.counters();
+            assert!(accepted + connected >= 4, "there are no others than the first");
+            assert_eq!(duplicates + protocol_errors, 0);
         }
+        nodes.iter().for_each(Node::stop);
     }
 }
 
