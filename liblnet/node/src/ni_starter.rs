@@ -36,10 +36,10 @@ impl NiStarter {
     /// cfg-025, cfg-035).
     pub(crate) fn configured(&self, add: AddLocalNi) -> Result<(Nid, NiConfig), StartError> {
         let driver = self.drivers.for_net(add.net)?;
-        if let Some(connections) = add.lnd.conns_per_peer {
-            conns_per_peer(connections.into())
-                .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
-        }
+        let connections = add.lnd.conns_per_peer.map_or(Ok(()), |it| conns_per_peer(it.into()).map(drop));
+        connections
+            .and_then(|()| add.lnd.numbers.check(add.net.kind()))
+            .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
         let found = find(driver, add.net, add.interface.as_deref(), self.nid_size())?;
         let mut tunables = driver.ni_tunables();
         let asked = add.tunables;

@@ -7,9 +7,9 @@ use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
     Discover, Discovered, ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind,
-    FaultOdds, FaultRule, LndTunables, LnetStats, LocalNi, NetNotice, NiState, NiStatus, NiTunables, Passed,
-    PassedOver, Peer, PeerNiState, Ping, PingResponse, Route, SetBy, SetConnsPerPeer, SetHealth,
-    SetHealthKind, Setting, SettingState, Tunables, Udsp, UdspAction,
+    FaultOdds, FaultRule, LndNumbers, LndTunables, LnetStats, LocalNi, NetNotice, NiState, NiStatus,
+    NiTunables, Passed, PassedOver, Peer, PeerNiState, Ping, PingResponse, Route, SetBy, SetConnsPerPeer,
+    SetHealth, SetHealthKind, Setting, SettingState, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, CptList, Request};
@@ -125,6 +125,30 @@ fn health_and_connections_are_set_for_one_or_for_all() {
     assert_eq!(conns, [None, Some(1), Some(4)]);
 }
 
+fn type_of_service(tos: i64) -> LndTunables {
+    LndTunables { conns_per_peer: None, numbers: LndNumbers::written_as([("tos", tos)]) }
+}
+
+/// Fails if an interface has another type of service than was asked for, or if a driver that has none refuses the interface.
+#[test]
+fn an_interface_over_tcp_has_the_type_of_service_that_is_asked_for_and_others_ignore_it() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    let table = [
+        (add("tcp", "127.0.1.1"), None),
+        (AddLocalNi { lnd: type_of_service(72), ..add("tcp1", "127.0.1.1") }, Some(72)),
+        (AddLocalNi { lnd: type_of_service(0), ..add("tcp2", "127.0.1.1") }, Some(0)),
+        // It is the system's.
+        (AddLocalNi { lnd: type_of_service(-1), ..add("tcp3", "127.0.1.1") }, None),
+        (AddLocalNi { lnd: type_of_service(72), ..add("shm", "1") }, None),
+    ];
+    for (asked, expected) in table {
+        let nid = backend.ask::<Nid>(Request::AddLocalNi(asked.clone())).unwrap();
+        let ni = nis(backend).into_iter().find(|ni| ni.nid == nid).unwrap();
+        assert_eq!(ni.lnd.numbers.get("tos"), expected, "{asked:?}");
+    }
+}
+
 /// Fails if the check of a request finds another error than the request itself.
 #[test]
 fn what_adding_an_interface_would_fail_with_is_told_without_adding_it() {
@@ -173,6 +197,10 @@ fn what_is_in_the_way_of_an_interface_is_told_in_words() {
             "NI 127.0.1.2@tcp1: not started (CPT 2 is not within 0 to 1, which are the node's CPU partitions)",
         ),
         (AddLocalNi { lnd: too_many, ..add("tcp1", "127.0.1.2") }, "net tcp1: not started ("),
+        (
+            AddLocalNi { lnd: type_of_service(256), ..add("tcp1", "127.0.1.2") },
+            "net tcp1: not started (tos 256 is not within -1 to 255)",
+        ),
     ];
     for (asked, expected) in table {
         let check = backend.call(Request::CheckLocalNi(asked.clone())).unwrap_err();

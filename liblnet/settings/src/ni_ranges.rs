@@ -13,3 +13,5 @@ pub const PEER_BUFFER_CREDITS: Range = Range::new("peer_buffer_credits", 0, MAX_
 pub const CREDITS: Range = Range::new("credits", 0, MAX_INT);
 /// The number of bulk connections in each direction to one peer NI; 0: as many as the speed of the link asks for.
 pub const CONNS_PER_PEER: Range = Range::new("conns_per_peer", 0, 127);
+/// The IP type of service of all packets of an interface's connections, of IPv6 the traffic class; -1: the system's own.
+pub const TOS: Range = Range::new("tos", -1, 255);

@@ -35,6 +35,7 @@ use lnet_core::{
 };
 use lnet_log::{History, LogClass, write_line};
 use lnet_settings::Row;
+use lnet_settings::ni_ranges::TOS;
 use lnet_wire::{NetId, NetType, Nid, ProcessId};
 use std::cell::RefCell;
 use std::io;
@@ -68,9 +69,6 @@ struct Parts {
     nis: Arc<NiTable>,
     nodes: Arc<RemoteNodes>,
 }
-
-/// The name of an NI's own IP type of service among its numbers; -1 is the system's.
-const TOS: &str = "tos";
 
 /// The first letters of the names of the schedulers' threads.
 const OWNER: &str = "lnet_sock_sd_";
@@ -160,10 +158,14 @@ impl Socklnd {
 
     /// Returns the type of service of an NI's connections: that of the NI (`tos`), if it has one, or of the driver; `None`: the system's.
     fn type_of_service(&self, ni: &Ni) -> Result<Option<u8>, StartError> {
-        let own =
-            ni.config().lnd_numbers.iter().find(|(name, _)| *name == TOS).map(|(_, tos)| tos.cast_signed());
+        let own = ni
+            .config()
+            .lnd_numbers
+            .iter()
+            .find(|(name, _)| *name == TOS.name)
+            .map(|(_, tos)| tos.cast_signed());
         match own.unwrap_or(self.config.tos) {
-            ..0 => Ok(None),
+            -1 => Ok(None),
             tos => u8::try_from(tos).map(Some).map_err(|_| {
                 start_error!(Errno::Invalid, "{}: not started (tos {tos} is not within 0 to 255)", ni.nid())
             }),
@@ -394,7 +396,7 @@ impl LndNi for NiHandle {
     }
 
     fn numbers(&self) -> Vec<(&'static str, u32)> {
-        self.ni_peers.ni.tos.map(|tos| (TOS, tos.into())).into_iter().collect()
+        self.ni_peers.ni.tos.map(|tos| (TOS.name, tos.into())).into_iter().collect()
     }
 
     /// An NI with an IPv4 NID reaches IPv6 NIDs if its interface has an IPv6 address and its port can prove its NID, which the address does

@@ -3,7 +3,7 @@
 use crate::config::{AcceptFrom, SocklndConfig};
 use crate::decide::delivery_acks::DeliveryAcks;
 use crate::proto::Version;
-use lnet_settings::ni_ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS};
+use lnet_settings::ni_ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS, TOS};
 use lnet_settings::{Access, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
 
@@ -292,9 +292,9 @@ pub(crate) const TUNABLES: &[Row<SocklndConfig>] = &[
     },
     Row {
         spec: Spec {
-            name: "tos",
+            name: TOS.name,
             sentence: "The IP type of service of all packets of connections, 0 to 255, of IPv6 the traffic class; -1: the system's own",
-            values: Values::Numbers(-1, 255),
+            values: Values::Numbers(TOS.least, TOS.most),
             variables: &[Variable::new("SOCKLND_TOS")],
             ..SOCKLND
         },

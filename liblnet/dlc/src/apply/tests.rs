@@ -112,6 +112,18 @@ fn only_what_differs_is_changed_and_then_the_file_is_in_force() {
             &["remove net tcp eth1", "add net tcp eth1"],
         ),
         (
+            "a number of the driver that cannot",
+            "{0: eth1}\n",
+            "{0: eth1}\n          lnd tunables: {tos: 16}\n",
+            &["remove net tcp eth1", "add net tcp eth1"],
+        ),
+        (
+            "a number of the driver that is so without being shown",
+            "conns_per_peer: 2",
+            "conns_per_peer: 2, tos: -1",
+            &[],
+        ),
+        (
             "another number of a route",
             "priority: 3",
             "priority: 4",

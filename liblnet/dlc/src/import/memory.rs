@@ -2,8 +2,8 @@
 
 use crate::CptList;
 use crate::request::{
-    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LocalNi, Peer,
-    PeerNi, Reply, Request, RequestError, Route, Tunables, Udsp, UdspAction, UdspPartner,
+    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LndNumbers,
+    LocalNi, Peer, PeerNi, Reply, Request, RequestError, Route, Tunables, Udsp, UdspAction, UdspPartner,
 };
 use lnet_wire::{Errno, NetType, Nid};
 use std::cell::RefCell;
@@ -76,7 +76,8 @@ impl StoredConfig {
         ni.tunables.peer_buffer_credits = tunables.peer_buffer_credits.or(Some(0));
         ni.tunables.credits = tunables.credits.or(Some(256));
         ni.lnd.conns_per_peer = lnd.conns_per_peer.or(Some(1));
-        ni.lnd.numbers = lnd.numbers;
+        // As the TCP driver does, it shows no type of service while it is the system's.
+        ni.lnd.numbers = LndNumbers::new(lnd.numbers.iter().filter(|it| *it != ("tos", u32::MAX)));
         ni.cpts = cpts.unwrap_or_else(|| CptList::new(vec![0]));
         self.nis.push(ni);
         Ok(Reply::Nid(nid))

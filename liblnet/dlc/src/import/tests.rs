@@ -53,6 +53,7 @@ net:
               credits: 256
           lnd tunables:
               conns_per_peer: 1
+              tos: 16
           CPT: \"[0]\"
 route:
     - net: tcp4
@@ -389,6 +390,13 @@ fn an_export_with_one_value_changed_changes_that_value_or_is_refused_by_name() {
             "credits from 100 to 101 of eth0 on tcp",
         ),
         ("peer_timeout: 100", "peer_timeout: 99", -17, "peer_timeout from 100 to 99"),
+        ("tos: 16", "tos: -1", -17, "tos from 16 to -1 of eth1 on tcp"),
+        (
+            "conns_per_peer: 2",
+            "conns_per_peer: 2\n              tos: 16",
+            -17,
+            "tos from -1 to 16 of eth0 on tcp",
+        ),
         ("CPT: \"[0,1]\"", "CPT: \"[1]\"", -17, "CPT from [0,1] to [1]"),
         (
             "      priority: 0\n      health",

@@ -8,7 +8,7 @@ mod options;
 use crate::ip2nets::{self, Rule};
 use crate::model::{Block, Document, Ip2netsItem, Item, NetItem, NiItem, Place, RouteItem};
 use crate::networks::{self, Network};
-use crate::request::{LndNumbers, LndTunables, NiTunables};
+use crate::request::{LndNumber, LndTunables, NiTunables};
 use crate::{InterfaceSpec, SeqNo, routes};
 use lnet_settings::Setting;
 use lnet_wire::NetType;
@@ -134,8 +134,8 @@ struct DriverTunables {
 }
 
 impl DriverTunables {
-    /// Takes a tunable; whether it is one that files have.
-    fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
+    /// Takes a tunable of the driver of nets of this kind; whether it is one that files have.
+    fn take(&mut self, kind: NetType, name: &str, value: &str) -> Result<bool, String> {
         let number = || number(value).and_then(|it| u32::try_from(it).map_err(|_| not_a_number(value)));
         let field = match name {
             "credits" => &mut self.common.credits,
@@ -150,10 +150,11 @@ impl DriverTunables {
             other => {
                 // The key differs from the parameter in one name.
                 let key = if other == "peer_credits_hiw" { "peercredits_hiw" } else { other };
-                if !LndNumbers::names().contains(&key) {
+                let Some(row) = LndNumber::named(key).filter(|row| row.of == kind) else {
                     return Ok(false);
-                }
-                self.lnd.numbers.set(key, Some(number()?));
+                };
+                let number = row.range.check(self::number(value)?).map_err(|error| error.to_string())?;
+                self.lnd.numbers.give(row, number);
                 return Ok(true);
             }
         };
@@ -181,8 +182,8 @@ impl Conversion {
     fn take(&mut self, option: &ModuleOption) -> Result<bool, String> {
         let ModuleOption { module, name, value, .. } = option;
         let drivers = DRIVERS.iter().zip(&mut self.drivers);
-        if let Some((_, tunables)) = drivers.into_iter().find(|((driver, _), _)| driver == module) {
-            return tunables.take(name, value);
+        if let Some(((_, kind), tunables)) = drivers.into_iter().find(|((driver, _), _)| driver == module) {
+            return tunables.take(*kind, name, value);
         }
         match name.as_str() {
             "networks" => {

@@ -21,6 +21,7 @@ pub use explain::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
 pub use global::{SetBy, Setting, SettingState, Tunables};
 pub use history::StateChange;
+pub(crate) use lnd_numbers::{LND_NUMBERS, LndNumber};
 pub use local_ni::{
     AddLocalNi, Configure, DelLocalNi, LndNumbers, LndTunables, LocalHealth, LocalNi, NiState, NiStatus,
     NiTunables, SetConnsPerPeer, SetHealth, SetHealthKind, WaitingNi,

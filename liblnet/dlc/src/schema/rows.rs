@@ -5,8 +5,7 @@ use crate::ranges::{
     ROUTE_PRIORITY, ROUTE_SENSITIVITY, ROUTER_BUFFERS, RULE_INDEX, RULE_MESSAGES, RULE_PRIORITY, Range,
     SEQ_NO,
 };
-use crate::request::LndNumbers;
-use lnet_settings::MAX_INT;
+use crate::request::LND_NUMBERS;
 
 /// A kind of mapping.
 pub(super) struct Section {
@@ -155,9 +154,7 @@ fn lnd_numbers() -> Vec<(Range, String)> {
     let conns =
         "Bulk connections in each direction to one peer NI; 0: as many as the speed of the link asks for"
             .to_owned();
-    let numbers = LndNumbers::names().iter().map(|name| {
-        (Range::new(name, 0, MAX_INT), "A number of the InfiniBand driver; ignored by others".to_owned())
-    });
+    let numbers = LND_NUMBERS.iter().map(|row| (row.range, row.about.to_owned()));
     std::iter::once((CONNS_PER_PEER, conns)).chain(numbers).collect()
 }
 

@@ -85,12 +85,14 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
             &[(2, 15, net, BAD, "keep one")],
         ),
         (
-            "net:\n  - net: tcp\n    interfaces: {0: eth0}\n    tunables:\n      peer_credit: 8\n      credits: many\n    lnd tunables:\n      conns_per_peer: 128\n    CPT: a\n",
+            "net:\n  - net: tcp\n    interfaces: {0: eth0}\n    tunables:\n      peer_credit: 8\n      credits: many\n    lnd tunables:\n      conns_per_peer: 128\n      tos: 256\n      ntx: -1\n    CPT: a\n",
             &[
                 (5, 7, net, BAD, "did you mean 'peer_credits'?"),
                 (6, 16, net, BAD, "not a whole decimal number"),
                 (8, 23, net, BAD, "not within 0 to 127"),
-                (9, 10, net, BAD, "CPT 'a'"),
+                (9, 12, net, BAD, "tos 256 is not within -1 to 255"),
+                (10, 12, net, BAD, "ntx -1 is not within 0 to 2147483647"),
+                (11, 10, net, BAD, "CPT 'a'"),
             ],
         ),
         (

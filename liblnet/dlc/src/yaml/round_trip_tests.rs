@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::ops::global::Setting;
 use crate::ops::policy::RuleAction;
-use crate::request::{LndNumbers, LndTunables, NiTunables};
+use crate::request::{LND_NUMBERS, LndNumbers, LndTunables, NiTunables};
 use crate::{CptList, InterfaceSpec, SeqNo, Value};
 use lnet_wire::{IpRange, NetId, NetType, Nid, Pid, ProcessId, Selector};
 use proptest::collection::{btree_set, vec};
@@ -40,13 +40,15 @@ fn tunables() -> impl Strategy<Value = (NiTunables, LndTunables)> {
     // 0 is the default: nothing is said.
     let number = || of(1..=i32::MAX as u32);
     let common = (number(), number(), of(0..=i32::MAX as u32), number());
-    let numbers = vec(of(0..=i32::MAX as u32), LndNumbers::names().len());
+    let numbers = vec(of(-1..=i64::from(i32::MAX)), LND_NUMBERS.len());
     (common, of(0..=127_u16), numbers).prop_map(
         |((peer_timeout, peer_credits, peer_buffer_credits, credits), conns_per_peer, numbers)| {
             let common = NiTunables { peer_timeout, peer_credits, peer_buffer_credits, credits };
-            let named = LndNumbers::names().iter().zip(numbers);
-            let numbers = LndNumbers::new(named.filter_map(|(name, number)| Some((*name, number?))));
-            (common, LndTunables { conns_per_peer, numbers })
+            let mut all = LndNumbers::default();
+            for (row, number) in LND_NUMBERS.iter().zip(numbers) {
+                number.into_iter().for_each(|it| all.give(row, it.clamp(row.range.least, row.range.most)));
+            }
+            (common, LndTunables { conns_per_peer, numbers: all })
         },
     )
 }

@@ -1,7 +1,7 @@
 //! Comparison of requested interfaces with existing ones: which values differ, and which of these can change.
 
 use crate::ops::error_text::OpError;
-use crate::request::{AddLocalNi, Backend, LndNumbers, LocalNi, Request, SetConnsPerPeer};
+use crate::request::{AddLocalNi, Backend, LocalNi, Request, SetConnsPerPeer};
 use lnet_os::interfaces::without_large;
 use lnet_wire::Errno;
 use lnet_wire::nid::Address;
@@ -76,13 +76,8 @@ fn fixed_differences(asked: &AddLocalNi, now: &LocalNi) -> Vec<String> {
     let mut found: Vec<String> = differing
         .map(|(name, want, have)| format!("{name} from {} to {}", have.unwrap_or(0), want.unwrap_or(0)))
         .collect();
-    for (name, want) in asked.lnd.numbers.iter() {
-        if let Some(have) =
-            now.lnd.numbers.get(name).filter(|have| !LndNumbers::is_as_asked(name, want, *have))
-        {
-            found.push(format!("{name} from {have} to {want}"));
-        }
-    }
+    let others = now.lnd.numbers.other_than(asked.lnd.numbers, now.nid.net().kind());
+    found.extend(others.map(|other| format!("{} from {} to {}", other.name, other.now, other.asked)));
     if let Some(cpts) = asked.cpts.as_ref().filter(|cpts| !cpts.is_empty() && **cpts != now.cpts) {
         found.push(format!("CPT from {} to {cpts}", now.cpts));
     }

@@ -10,7 +10,7 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, Request};
 use crate::{ReturnCode, Value};
 use lnet_wire::nid::Address;
-use lnet_wire::{Errno, NetId};
+use lnet_wire::{Errno, NetId, NetType};
 
 /// Shows the interfaces of one net, of several between commas, or of all, net by net (dlc 2.3; cfg-045, cfg-055, dbg-005 to
 /// dbg-035, dbg-085, dbg-095). A net that the node is not on shows nothing. `lustre_lnet_show_net`.
@@ -178,9 +178,12 @@ fn health(health: &LocalHealth) -> Value {
 /// The driver's tunables, as they are shown and exported.
 pub(crate) fn shown_lnd(lnd: &LndTunables) -> Value {
     let mut shown = Value::map();
-    lnd.numbers.iter().for_each(|(name, number)| shown.push(name, number));
+    let (before, after): (Vec<_>, Vec<_>) =
+        lnd.numbers.written().partition(|(row, _)| row.of == NetType::O2IB);
+    before.into_iter().for_each(|(row, number)| shown.push(row.range.name, number));
     if let Some(connections) = lnd.conns_per_peer {
         shown.push("conns_per_peer", connections);
     }
+    after.into_iter().for_each(|(row, number)| shown.push(row.range.name, number));
     shown
 }

@@ -631,6 +631,7 @@ net:
               credits: 256
           lnd tunables:
               conns_per_peer: 1
+              tos: -1
           CPT: \"[0]\"
 peer:
     - primary nid: fd99::12@tcp

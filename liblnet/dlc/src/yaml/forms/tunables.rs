@@ -1,12 +1,11 @@
 //! Tunables and CPTs of interfaces, given for one NI, or for an item and all its NIs.
 
 use super::super::fields::{Fields, Reader};
-use super::super::scalars::{count, count_or_default, cpts};
+use super::super::scalars::{count, count_or_default, cpts, number};
 use super::super::tree::Node;
-use crate::CptList;
 use crate::ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS, PEER_TIMEOUT};
-use crate::request::{LndNumbers, LndTunables, NiTunables};
-use lnet_settings::{MAX_INT, Range};
+use crate::request::{LND_NUMBERS, LndNumbers, LndTunables, NiTunables};
+use crate::{CptList, ReturnCode};
 
 /// The tunables and CPTs that are given at one level: an item or an NI.
 #[derive(Clone, Debug, Default)]
@@ -101,13 +100,15 @@ pub(super) fn lnd(node: &Node, reader: &mut Reader) -> LndTunables {
     let conns_per_peer =
         count(&mut fields, CONNS_PER_PEER, reader).and_then(|count| u16::try_from(count).ok());
     let mut numbers = LndNumbers::default();
-    for name in LndNumbers::names() {
-        numbers.set(name, count(&mut fields, Range::new(name, 0, MAX_INT), reader));
+    for row in &LND_NUMBERS {
+        let given = fields.get(row.range.name, reader);
+        if let Some(value) = given.and_then(|node| number(node, row.range, ReturnCode::BAD_PARAM, reader)) {
+            numbers.give(row, value);
+        }
     }
     fields.ignore(&[
         "nqps",
         "timeout",
-        "tos",
         "traffic_class",
         "traffic_class_num",
         "auth_key",
