@@ -103,7 +103,7 @@ pub const DIFFERENCES: &[Difference] = &[
         OursSaysMore,
         &["lnetctl net", "lnetctl lnet"],
         &["out - net *", "out + net *", "out - lnet *", "out + lnet *"],
-        "options of later releases: --nid, --large, --lnd-timeout",
+        "options of later releases: --nid, --tos, --large, --lnd-timeout",
     ),
     row(
         OursTakesMore,

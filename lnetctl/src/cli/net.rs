@@ -3,7 +3,9 @@
 use super::{Verbosity, number};
 use clap::{Args, Subcommand};
 use lnet_dlc::CptList;
-use lnet_dlc::ranges::{CONNS_PER_PEER, CREDITS, HEALTH, PEER_BUFFER_CREDITS, PEER_CREDITS, PEER_TIMEOUT};
+use lnet_dlc::ranges::{
+    CONNS_PER_PEER, CREDITS, HEALTH, PEER_BUFFER_CREDITS, PEER_CREDITS, PEER_TIMEOUT, TOS,
+};
 use lnet_wire::Nid;
 
 /// Nets and interfaces.
@@ -53,6 +55,10 @@ pub struct NetAdd {
     /// [default: 0]
     #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::within(CONNS_PER_PEER))]
     pub conns_per_peer: Option<i64>,
+    /// IP type of service of the packets of connections, of IPv6 the traffic class: 0 to 255, or -1 for the
+    /// system's own; only TCP has it [default: that of the environment, SOCKLND_TOS]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number::within(TOS))]
+    pub tos: Option<i64>,
     /// Without effect: routing tables are never touched here; see setup-mrrouting
     #[arg(short = 'k', long)]
     pub skip_mr_route_setup: bool,

@@ -4,7 +4,7 @@ use super::{CommandOutcome, Context, unsupported};
 use crate::cli::{Net, NetAdd, NetDel, NetSet};
 use lnet_dlc::ops::net::{self, NetConfig};
 use lnet_dlc::ranges::Range;
-use lnet_dlc::request::{LndTunables, NiTunables};
+use lnet_dlc::request::{LndNumbers, LndTunables, NiTunables};
 use lnet_dlc::{InterfaceSpec, Operation, ReturnCode, SeqNo, ranges};
 use lnet_wire::Nid;
 
@@ -28,6 +28,7 @@ fn add(command: &NetAdd, cx: &mut Context<'_>) -> ReturnCode {
     // The values have been checked against their ranges.
     let tunable = |range: Range, value: Option<i64>| range.or_default(value?).ok().flatten();
     let conns_per_peer = command.conns_per_peer.and_then(|value| net::conns_per_peer(value).ok());
+    let given = command.tos.map(|tos| (ranges::TOS.name, tos));
     let config = NetConfig {
         net: net_name.as_deref(),
         interfaces,
@@ -38,7 +39,7 @@ fn add(command: &NetAdd, cx: &mut Context<'_>) -> ReturnCode {
             peer_buffer_credits: tunable(ranges::PEER_BUFFER_CREDITS, command.peer_buffer_credits),
             credits: tunable(ranges::CREDITS, command.credits),
         },
-        lnd: LndTunables { conns_per_peer, ..LndTunables::default() },
+        lnd: LndTunables { conns_per_peer, numbers: LndNumbers::written_as(given) },
         cpts: command.cpt.clone(),
     };
     net::add(cx.node, &config, SeqNo::NONE, &mut cx.report)
