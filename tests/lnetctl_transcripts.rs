@@ -104,7 +104,7 @@ fn an_exported_configuration_can_be_applied_again() {
     for command in [
         "lnetctl lnet configure",
         "lnetctl net add --net tcp --if eth0,eth1 --credits 128 --peer-credits 4",
-        "lnetctl net add --net tcp1 --if eth1[0] --conns-per-peer 2",
+        "lnetctl net add --net tcp1 --if eth1[0] --conns-per-peer 2 --tos 72",
         "lnetctl peer add --prim_nid 10.99.0.50@tcp --nid 10.99.1.50@tcp,10.99.1.50@tcp1",
         "lnetctl peer add --prim_nid 10.99.0.60@tcp --non_mr",
         "lnetctl route add --net tcp5 --gateway 10.99.0.[50,70]@tcp --hop 2 --priority 1",
@@ -127,6 +127,7 @@ fn an_exported_configuration_can_be_applied_again() {
     let backup = scene.run("cat /tmp/backup.yaml").out;
     let kinds = ["net:", "route:", "routing:", "buffers:", "peer:", "global:", "udsp:"];
     assert_eq!(backup.lines().filter(|line| !line.starts_with(' ')).collect::<Vec<_>>(), kinds);
+    assert!(backup.contains("              conns_per_peer: 2\n              tos: 72\n"), "{backup}");
     for file in ["/tmp/backup.yaml", "/tmp/all.yaml"] {
         scene.reboot();
         prepare(&scene, "lnetctl lnet configure");
