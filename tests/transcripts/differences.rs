@@ -257,6 +257,12 @@ pub const DIFFERENCES: &[Difference] = &[
         "messages that have arrived in part, origins that were refused, messages that are sent on while they arrive, and how resent messages \
          ended: what the recorded kernel does not have",
     ),
+    row(
+        OursTakesMore,
+        &["lnetctl export", "lnetctl export --backup", "lnetctl global show"],
+        &["out - max_interfaces: 200", "out + max_interfaces: 4096"],
+        "a peer may have as many interfaces as after 2.17.0",
+    ),
     // Nets.
     row(
         OtherMachine,

@@ -382,7 +382,7 @@ fn settings_are_checked_and_listed() {
         (Setting::LndTimeout, 12),
         (Setting::Discovery, 1),
         (Setting::RecoveryInterval, 1),
-        (Setting::MaxInterfaces, 200),
+        (Setting::MaxInterfaces, 4096),
     ];
     for (setting, value) in values {
         assert_eq!(all.get(setting), value, "{setting:?}");
