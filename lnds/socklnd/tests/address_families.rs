@@ -63,10 +63,9 @@ fn answer(asked: &Hello) -> Hello {
 fn the_request_follows_the_nid_connected_to_and_the_hello_both_nids() {
     let (low, high, port) = addresses();
     let short = |ip| (IpAddr::from(ip), tcp(ip));
-    for (mine, peer, request, version) in [
-        (short(high), short(low), 1, Version::V3),
-        (short(high), (LONG, long()), 2, Version::V4),
-    ] {
+    for (mine, peer, request, version) in
+        [(short(high), short(low), 1, Version::V3), (short(high), (LONG, long()), 2, Version::V4)]
+    {
         let Some(listener) = listener(peer.0, port) else { return };
         let node = Node::start(mine.1, config(port));
         node.put(node.bind_bytes(pattern(8, 1)), peer.1, false);
