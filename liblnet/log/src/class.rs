@@ -131,7 +131,7 @@ log_classes! {
         name: "ni_health",
         level: Info,
         limit: AnyPeer,
-        meaning: "Sending by a local NI has failed, or succeeds again, which changes its health value and with it its state. What lasts for less than two seconds has no line.",
+        meaning: "Sending by a local NI has failed, or succeeds again, which changes its health value and with it its state. What lasts for less than two seconds has no line. Also: peers are told that the NI is down because it has no health, or that it is up again.",
         action: "`lnetctl net show -v 3` shows the health value and which kinds of failures were counted. A state that changes again and again points to a bad link.",
     }
     PeerUnreachable {
