@@ -1,16 +1,17 @@
 //! The failed messages that are resent: how often, and on which paths.
 #![cfg(not(loom))]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
 
 use lnet_core::FatalReporter;
-use lnet_core::lnd::Upcalls;
-use lnet_core::{Cause, Delivery, Errno, EventKind, MdHandle, SendFailure, Time};
+use lnet_core::lnd::{RxAction, Upcalls};
+use lnet_core::{Cause, Delivery, Errno, EventKind, MdHandle, MdOptions, SendFailure, Time};
 use lnet_wire::Body;
 use std::num::NonZeroU64;
 use std::time::Duration;
-use support::{FakeDriver, OnSend, Rig, not_sent, target, tcp};
+use support::routes::{far, far_net, route};
+use support::{FakeDriver, OnSend, Rig, header_from, not_sent, put_body, target, tcp};
 
 /// A node with these interfaces whose driver keeps a PUT to `0.0.0.2@tcp`, and the PUT's MD, with threshold 1.
 fn rig_with_kept_put(nids: &[u32]) -> (Rig, MdHandle) {
@@ -176,5 +177,33 @@ fn a_message_with_a_source_is_resent_from_another_that_works_only_to_a_multi_rai
         sources.retain(|header| matches!(header.body, Body::Put { .. }));
         let sources: Vec<_> = sources.iter().map(|header| header.src_nid).collect();
         assert_eq!(sources, [resent_from], "multi-rail: {multi_rail}, other works: {other_works}");
+    }
+}
+
+/// HE-20: fails if a message waits for its deadline although its NIDs fit in no version of any gateway.
+#[test]
+fn a_message_that_fits_in_no_version_of_the_gateways_fails_after_its_retries() {
+    for gateways in [&[tcp(8)][..], &[tcp(8), tcp(9)]] {
+        let failure = SendFailure {
+            errno: Errno::HostUnreachable,
+            cause: Cause::RemoteError,
+            delivery: Delivery::DoesNotFit,
+        };
+        let rig = Rig::new(FakeDriver::new(OnSend::Fail(failure)).recording());
+        for gateway in gateways {
+            rig.core.admin().add_route(route(far_net(), *gateway)).unwrap();
+            // The gateway has responded before.
+            rig.attach(1, MdOptions::OP_PUT.0);
+            let arrives = rig.arrives(&header_from(*gateway, put_body(None), 0));
+            let RxAction::Deliver(message) = arrives else { panic!("{arrives:?}") };
+            rig.core.data_path().received(message, Ok(()));
+        }
+        rig.take_events();
+        rig.put(rig.bind(1), far(5));
+        for second in 1..30 {
+            rig.clock.advance_to(Duration::from_secs(second));
+            rig.core.monitor().run();
+        }
+        assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)], "{gateways:?}");
     }
 }

@@ -232,7 +232,8 @@ fn forget_responsive_paths(topology: &Topology, message: &mut OutgoingMessage) {
 
 /// Whether a message that has spent its retries is resent until its deadline: a message of an application, to a peer
 /// that has responded before and does not refuse it, lacks only a path at the moment. A gateway that refuses connections
-/// may be starting, which does not concern the node behind it. A gateway that returns the message has responded by that.
+/// may be starting, which does not concern the node behind it. A gateway that returns the message has responded by that. One that
+/// has no room for the NIDs of the message will have none later.
 fn retries_until_deadline(
     topology: &Topology,
     message: &OutgoingMessage,
@@ -240,6 +241,7 @@ fn retries_until_deadline(
     failure: SendFailure,
 ) -> bool {
     !message.is_reserved()
+        && failure.delivery != Delivery::DoesNotFit
         && (failure.errno != Errno::ConnectionRefused || message.is_routed())
         && (failure.delivery == Delivery::Returned || topology.was_heard(&peer_ni.peer_now()))
 }
