@@ -152,3 +152,18 @@ fn a_node_with_an_address_that_begins_an_ipv6_address_of_another_is_a_peer_like_
     assert_eq!(peers(&rig), [vec![nid(V4), nid(V6)], vec![nid(REAL), nid("10.99.7.7@tcp")]]);
     assert!(sent_to(&rig, REAL).contains(&"REPLY".to_owned()));
 }
+
+/// Fails if shortened NIDs that are no peers any more leave no room for others.
+#[test]
+fn a_shortened_nid_is_removed_when_idle_however_many_there_were_before() {
+    const MANY: u32 = 300;
+    let rig = rig(FakeDriver::new(OnSend::Complete));
+    for number in 0..MANY {
+        let rest = format!("253.200.{}.{}@tcp", number >> 8, number & 0xff);
+        is_pinged(&rig, &rest);
+        pass(&rig, 5);
+        assert!(!is_known(&rig, &rest), "{rest}");
+        assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID"]), 1, "{rest}");
+    }
+    assert_eq!(peers(&rig), Vec::<Vec<Nid>>::new());
+}

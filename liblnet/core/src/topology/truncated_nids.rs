@@ -10,7 +10,7 @@ use lnet_wire::Nid;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The number of shortened NIDs that are kept in mind. Any peer can invent more.
+/// The number of shortened NIDs of peers that are kept in mind. Any node can invent more.
 const MAX_TRUNCATED_NIDS: usize = 256;
 
 /// The interval of the search for idle ones.
@@ -25,11 +25,14 @@ impl TruncatedNids {
         lock(&self.0).get(&nid).copied()
     }
 
-    /// Returns whether the NID is new.
-    fn add(&self, nid: Nid, whole: Whole) -> bool {
+    /// Adds the NID if there is room, for which those go that no peer has any more (`is_peer`); returns whether it is new.
+    fn add(&self, nid: Nid, whole: Whole, is_peer: impl Fn(Nid) -> bool) -> bool {
         let mut known = lock(&self.0);
         if !known.contains_key(&nid) && known.len() >= MAX_TRUNCATED_NIDS {
-            return false;
+            known.retain(|nid, _| is_peer(*nid));
+            if known.len() >= MAX_TRUNCATED_NIDS {
+                return false;
+            }
         }
         known.insert(nid, whole).is_none()
     }
@@ -53,11 +56,20 @@ impl Topology {
         self.truncated_nids.whole(source).or_else(|| whole_of_reserved(source, || self.peers.long_nids()))
     }
 
-    /// Records that a peer's NID is the rest of `whole`, and says so once.
+    /// Whether the NID is known to be what remains of a shortened one.
+    pub(crate) fn is_truncated_nid(&self, nid: Nid) -> bool {
+        self.truncated_nids.whole(nid).is_some()
+    }
+
+    /// Records that a peer's NID is the rest of `whole`, and says so once. Beyond [`MAX_TRUNCATED_NIDS`] it stays a peer like any other,
+    /// which is removed like any other.
     pub(crate) fn note_truncated(&self, env: &Environment, nid: Nid, whole: Whole) {
         let Some(peer_ni) = self.peer_ni(nid) else { return };
-        peer_ni.set_truncated(true);
-        if self.truncated_nids.add(nid, whole) {
+        let is_new = self.truncated_nids.add(nid, whole, |nid| self.peer_ni(nid).is_some());
+        if self.is_truncated_nid(nid) {
+            peer_ni.set_truncated(true);
+        }
+        if is_new {
             let line = format_args!(
                 "peer {nid}: no node has this NID; it is the beginning of {whole}, whose node sent from it to an IPv4 NID; \
                  its requests are answered, and it is not kept as a peer"
@@ -70,7 +82,7 @@ impl Topology {
     /// them that was taken for a rest is none.
     pub(crate) fn note_told(&self, env: &Environment, told: &[Nid]) {
         for nid in told {
-            if self.truncated_nids.whole(*nid).is_some() {
+            if self.is_truncated_nid(*nid) {
                 self.truncated_nids.remove(*nid);
                 if let Some(peer_ni) = self.peer_ni(*nid) {
                     peer_ni.set_truncated(false);
