@@ -180,7 +180,7 @@ impl PeerNi {
         self.truncated.load(Ordering::Relaxed)
     }
 
-    /// Stores that.
+    /// Stores whether the NID is the rest of a shortened one.
     pub(crate) fn set_truncated(&self, truncated: bool) {
         self.truncated.store(truncated, Ordering::Relaxed);
     }
@@ -468,6 +468,7 @@ impl std::fmt::Debug for PeerNi {
         f.debug_struct("PeerNi").field("nid", &self.nid).finish_non_exhaustive()
     }
 }
+
 /// Whether there is a path from this interface to a peer NI on its net: the interface reaches the family of the NID, or messages have
 /// come from the NID on this interface.
 #[inline]
