@@ -4,6 +4,7 @@ use super::change::Change;
 use crate::ops::net::{Adjustment, adjustment, is_named};
 use crate::request::{AddLocalNi, DelLocalNi, LocalNi, Request, WaitingNi};
 use lnet_wire::NetId;
+use std::net::IpAddr;
 
 /// The changes of interfaces.
 #[derive(Debug, Default)]
@@ -57,10 +58,12 @@ fn emptied(now: &[LocalNi], again: &[&LocalNi]) -> Vec<NetId> {
 
 fn removal(ni: &LocalNi) -> Change {
     let net = ni.nid.net();
-    let address = ni.nid.to_string();
-    // Without a name the interface is known by its address.
-    let interface = ni.interface.clone().or_else(|| address.split('@').next().map(str::to_owned));
-    let what = named(net, interface.as_deref());
+    let text = ni.nid.to_string();
+    let address = text.split('@').next().map(str::to_owned);
+    let what = named(net, ni.interface.as_deref().or(address.as_deref()));
+    // Interfaces with addresses of both families may have one name.
+    let is_ip = address.as_ref().is_some_and(|it| it.parse::<IpAddr>().is_ok());
+    let interface = if is_ip { address } else { ni.interface.clone().or(address) };
     Change::remove(what, Request::DelLocalNi(DelLocalNi { net, interface }))
 }
 

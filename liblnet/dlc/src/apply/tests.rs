@@ -73,6 +73,37 @@ fn all() -> String {
     [TWO_RAILS, ROUTES, PEERS, RULES, SETTINGS].concat()
 }
 
+/// The NIDs of the node but for that of the loopback.
+fn nids(node: &Memory) -> Vec<String> {
+    node.state.borrow().nis.iter().skip(1).map(|ni| ni.nid.to_string()).collect()
+}
+
+const BOTH_FAMILIES: &str = "\
+net:
+    - net type: tcp
+      local NI(s):
+        - interfaces: {0: eth6}
+        - nid: fd99::11@tcp
+          interfaces: {0: eth6}
+";
+const IPV6_ALONE: &str = "\
+net:
+    - net type: tcp
+      local NI(s):
+        - nid: fd99::11@tcp
+          interfaces: {0: eth6}
+";
+/// Fails if an NI is removed by the name of an interface that another NI has, too.
+#[test]
+fn of_two_nis_on_one_interface_the_one_that_the_file_lacks_is_removed() {
+    let node = node(BOTH_FAMILIES);
+    assert_eq!(nids(&node), ["10.0.0.1@tcp", "fd99::11@tcp"]);
+    node.state.borrow_mut().large_nids = true;
+    assert_eq!(shown(&node, IPV6_ALONE), ["remove net tcp eth6"]);
+    assert_eq!(applied(&node, IPV6_ALONE).0, ReturnCode::OK);
+    assert_eq!(nids(&node), ["fd99::11@tcp"]);
+}
+
 #[test]
 fn a_file_that_is_in_force_changes_nothing() {
     for text in [TWO_RAILS.to_owned(), [TWO_RAILS, ROUTES].concat(), all()] {

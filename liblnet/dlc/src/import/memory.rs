@@ -5,6 +5,7 @@ use crate::request::{
     AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LndNumbers,
     LocalNi, Peer, PeerNi, Reply, Request, RequestError, Route, Tunables, Udsp, UdspAction, UdspPartner,
 };
+use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetType, Nid};
 use std::cell::RefCell;
 use std::net::Ipv6Addr;
@@ -19,6 +20,15 @@ pub(crate) struct StoredConfig {
     pub(crate) buffers: Option<CptBuffers>,
     pub(crate) numa_range: u32,
     pub(crate) tunables: Tunables,
+    pub(crate) large_nids: bool,
+}
+
+/// The interface that has IPv6 addresses too, of which this is the first.
+const LINK_OF_BOTH: &str = "eth6";
+const V6_OF_BOTH: Ipv6Addr = Ipv6Addr::new(0xfd99, 0, 0, 0, 0, 0, 0, 0x11);
+
+fn is_long(nid: Nid) -> bool {
+    matches!(nid.address(), Address::Long(_))
 }
 
 /// The backend: its configuration, and every request that was to change it.
@@ -38,6 +48,7 @@ impl Memory {
             buffers: None,
             numa_range: 0,
             tunables: Tunables::default(),
+            large_nids: false,
         };
         Self { state: RefCell::new(state), told: RefCell::new(Vec::new()) }
     }
@@ -61,13 +72,17 @@ impl StoredConfig {
             return refused(Errno::Invalid, "CPT 9 is not within 0 to 1");
         }
         // As on a node, an IPv6 address stands for the link that has it.
-        let v6 = interface.as_ref().and_then(|name| name.parse::<Ipv6Addr>().ok());
-        let interface = if v6.is_some() { Some("eth6".to_owned()) } else { interface };
+        let named = (self.large_nids && interface.as_deref() == Some(LINK_OF_BOTH)).then_some(V6_OF_BOTH);
+        let v6 = named.or_else(|| interface.as_ref().and_then(|name| name.parse::<Ipv6Addr>().ok()));
+        let interface = if v6.is_some() { Some(LINK_OF_BOTH.to_owned()) } else { interface };
         let nid = match v6 {
             Some(address) => Nid::new_long(net, address.octets()),
             None => Nid::new(net, 0x0a00_0000 + self.nis.len() as u32),
         };
-        if self.nis.iter().any(|ni| ni.nid == nid || ni.nid.net() == net && ni.interface == interface) {
+        let is_same = |ni: &LocalNi| {
+            ni.nid.net() == net && ni.interface == interface && is_long(ni.nid) == is_long(nid)
+        };
+        if self.nis.iter().any(|ni| ni.nid == nid || is_same(ni)) {
             return Err(Errno::Exists.into());
         }
         let mut ni = LocalNi::unused(nid, interface.as_deref());
@@ -85,11 +100,20 @@ impl StoredConfig {
 
     fn del_ni(&mut self, request: DelLocalNi) -> Result<Reply, Errno> {
         let before = self.nis.len();
-        let is_named = |ni: &LocalNi, name: &str| {
-            ni.interface.as_deref() == Some(name) || ni.nid.to_string().split('@').next() == Some(name)
-        };
-        let is_it = |ni: &LocalNi| request.interface.as_ref().is_none_or(|name| is_named(ni, name));
-        self.nis.retain(|ni| ni.nid.net() != request.net || !is_it(ni));
+        match &request.interface {
+            None => self.nis.retain(|ni| ni.nid.net() != request.net),
+            Some(name) => {
+                let at = |is_it: &dyn Fn(&LocalNi) -> bool| {
+                    self.nis.iter().position(|ni| ni.nid.net() == request.net && is_it(ni))
+                };
+                let has_name = |ni: &LocalNi| ni.interface.as_ref() == Some(name);
+                // As on a node, of both families of one name that which would be added under it.
+                let found = at(&|ni| ni.nid.to_string().split('@').next() == Some(name))
+                    .or_else(|| at(&|ni| has_name(ni) && is_long(ni.nid) == self.large_nids))
+                    .or_else(|| at(&has_name));
+                found.map(|at| self.nis.remove(at));
+            }
+        }
         if self.nis.len() == before {
             return Err(Errno::NotFound);
         }
