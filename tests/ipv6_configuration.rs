@@ -88,7 +88,7 @@ fn an_interface_has_the_address_that_is_asked_for() {
     let first = first_of_eth0();
     let other = if first == "fd99::11" { "fd99::12" } else { "fd99::11" };
     let (v4, v6) = ("10.79.0.11@tcp eth0", format!("{first}@tcp eth0"));
-    let table: [(&str, &str, &str, Vec<String>); 9] = [
+    let table: [(&str, &str, &str, Vec<String>); 10] = [
         ("LNET_NETWORKS", "tcp(eth0)", "0", vec![v4.to_owned()]),
         ("LNET_NETWORKS", "tcp(eth0)", "1", vec![v6.clone()]),
         ("LNET_NETWORKS", "tcp(eth0[large])", "0", vec![v6.clone()]),
@@ -107,6 +107,12 @@ fn an_interface_has_the_address_that_is_asked_for() {
             "tcp(eth0) 10.79.0.0/16 fd99::/64; tcp1 fd99::21",
             "0",
             vec![v4.to_owned(), v6.clone(), "fd99::21@tcp1 eth2".to_owned()],
+        ),
+        (
+            "LNET_IP2NETS",
+            "tcp(eth0) 10.79.0.0/16 fd99::/64; tcp1 10.79.0.*",
+            "1",
+            vec!["10.79.0.11@tcp 10.79.0.11".to_owned(), v6.clone(), "10.79.0.11@tcp1 10.79.0.11".to_owned()],
         ),
     ];
     for (variable, text, large, expected) in table {

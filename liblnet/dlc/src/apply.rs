@@ -61,9 +61,16 @@ fn changes(
     if !unclear.is_empty() {
         return Err(import::report_problems(source.name, Purpose::Add, &unclear, end, report));
     }
-    let wanted = Wanted::of(document, lnet_os::interfaces::host_interfaces).map_err(|(rc, text)| {
-        report.end(Operation::Yaml, "apply", SeqNo::NONE, rc, format_args!("{}: {text}{end}", source.name))
-    })?;
+    let wanted = Wanted::of(document, lnet_os::interfaces::host_interfaces, present::has_large_nids(backend))
+        .map_err(|(rc, text)| {
+            report.end(
+                Operation::Yaml,
+                "apply",
+                SeqNo::NONE,
+                rc,
+                format_args!("{}: {text}{end}", source.name),
+            )
+        })?;
     let now = present(backend).map_err(|errno| {
         let text = format!("cannot ask the node for its configuration: {}", errno.text());
         report.end(Operation::Show, "apply", SeqNo::NONE, errno.into(), text)

@@ -1,7 +1,10 @@
 //! The configuration that a node has at present.
 
 use crate::ops::global::Setting;
-use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, WaitingNi};
+use crate::request::{
+    Backend, CptBuffers, LARGE_NIDS, LocalNi, Peer, Request, Route, SettingState, Tunables, Udsp, WaitingNi,
+};
+use lnet_settings::Value;
 use lnet_wire::{Errno, Nid};
 
 /// The present configuration of a node without its peers, of which there may be many; empty without a node.
@@ -49,6 +52,12 @@ impl Present {
             _ => self.tunables.as_ref().map(|all| all.get(setting)),
         }
     }
+}
+
+/// Whether names of interfaces mean their IPv6 addresses on this node; no if it does not say.
+pub(crate) fn has_large_nids(backend: &dyn Backend) -> bool {
+    let settings: Vec<SettingState> = backend.ask(Request::GetSettings).unwrap_or_default();
+    settings.iter().any(|its| its.name == LARGE_NIDS && its.value == Value::Number(1))
 }
 
 /// All peers that the node knows. Peers that it forgets in the meantime are left out.

@@ -2,8 +2,9 @@
 
 use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::Errno;
+use lnet_core::lnd::NidSize;
 use lnet_dlc::import::{Source, import};
-use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
+use lnet_dlc::ip2nets::{Matched, Mismatch, matched};
 use lnet_dlc::networks::Network;
 use lnet_dlc::request::{
     AddLocalNi, AddRoute, BufferCounts, Discover, Discovered, LndTunables, LocalNi, NiTunables,
@@ -38,7 +39,7 @@ fn listed_interfaces() -> Result<Vec<HostInterface>, Errno> {
 fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -> Result<(), Errno> {
     let mut nis: Vec<AddLocalNi> = config.networks.iter().flat_map(nis_of_network).collect();
     if !config.ip2nets.is_empty() {
-        nis.extend(nis_of_rules(&config.ip2nets, host, config.ip2nets_strict)?);
+        nis.extend(nis_of_rules(config, host)?);
     }
     if config.forwarding == Forwarding::Enabled {
         // Forwarding starts before the nets, so that no peer is told that this node does not forward.
@@ -66,11 +67,11 @@ fn nis_of_network(network: &Network) -> Vec<AddLocalNi> {
 }
 
 /// The interfaces that the rules select on this machine, each interface of a net once.
-fn nis_of_rules(rules: &[Rule], host: &[HostInterface], strict: bool) -> Result<Vec<AddLocalNi>, Errno> {
+fn nis_of_rules(config: &StartConfig, host: &[HostInterface]) -> Result<Vec<AddLocalNi>, Errno> {
     let mut nis: Vec<AddLocalNi> = Vec::new();
-    for rule in rules {
-        let matched = matched(rule, host);
-        if let Some(mismatch) = fatal(&matched).filter(|_| strict) {
+    for rule in &config.ip2nets {
+        let matched = matched(rule, host, config.nid_size == NidSize::Large);
+        if let Some(mismatch) = fatal(&matched).filter(|_| config.ip2nets_strict) {
             write_line!(
                 LogClass::ConfigInvalid,
                 "LNET_IP2NETS: rule `{rule}`: {mismatch}; correct the rule, or let LNET_IP2NETS_STRICT=0 skip it"

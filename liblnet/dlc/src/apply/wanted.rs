@@ -56,17 +56,18 @@ pub(super) fn unclear(block: &EmptyBlock) -> Problem {
 
 impl Wanted {
     /// The state that the document describes; its pings and discoveries are no part of it. `host` is asked for the interfaces of
-    /// this machine if the document has rules for them; a rule that contradicts the machine is an error.
+    /// this machine if the document has rules for them, whose names mean IPv6 addresses with `large_nids`; a rule that contradicts the machine is an error.
     pub(super) fn of(
         document: Document,
         host: impl Fn() -> io::Result<Vec<HostInterface>>,
+        large_nids: bool,
     ) -> Result<Self, OpError> {
         let mut wanted = Self::default();
         for EmptyBlock { name, .. } in document.empty {
             wanted.note_empty(name);
         }
         for block in document.blocks {
-            wanted.take(block, &host)?;
+            wanted.take(block, &host, large_nids)?;
         }
         Ok(wanted)
     }
@@ -85,11 +86,12 @@ impl Wanted {
         &mut self,
         block: Block,
         host: &impl Fn() -> io::Result<Vec<HostInterface>>,
+        large_nids: bool,
     ) -> Result<(), OpError> {
         match block {
             Block::Net(items) => {
                 let nis = self.nis.get_or_insert_default();
-                items.iter().try_for_each(|Item { it, .. }| add_net(nis, it))
+                items.iter().try_for_each(|Item { it, .. }| add_net(nis, it, large_nids))
             }
             Block::Ip2nets(items) => {
                 let host = host().map_err(|error| {
@@ -104,7 +106,7 @@ impl Wanted {
                         cpts: cpts.clone(),
                         ..NetConfig::default()
                     };
-                    add_matched(nis, rule, &host, &config)
+                    add_matched(nis, (rule, large_nids), &host, &config)
                 })
             }
             Block::Route(items) => {
@@ -137,13 +139,13 @@ impl Wanted {
     }
 }
 
-fn add_net(nis: &mut Vec<AddLocalNi>, item: &NetItem) -> Result<(), OpError> {
+fn add_net(nis: &mut Vec<AddLocalNi>, item: &NetItem, large_nids: bool) -> Result<(), OpError> {
     if let Some(text) = &item.ip2net {
         let (rules, host) = ops::net::rules_of(text)?;
         let first = item.nis.first().cloned().unwrap_or_default();
         let config =
             NetConfig { tunables: first.tunables, lnd: first.lnd, cpts: first.cpts, ..NetConfig::default() };
-        return rules.iter().try_for_each(|rule| add_matched(nis, rule, &host, &config));
+        return rules.iter().try_for_each(|rule| add_matched(nis, (rule, large_nids), &host, &config));
     }
     let Some(net) = item.net.filter(|net| *net != NetId::LOOPBACK) else { return Ok(()) };
     for ni in &item.nis {
@@ -156,11 +158,11 @@ fn add_net(nis: &mut Vec<AddLocalNi>, item: &NetItem) -> Result<(), OpError> {
 
 fn add_matched(
     nis: &mut Vec<AddLocalNi>,
-    rule: &Rule,
+    (rule, large_nids): (&Rule, bool),
     host: &[HostInterface],
     config: &NetConfig<'_>,
 ) -> Result<(), OpError> {
-    let matched = ip2nets::matched(rule, host);
+    let matched = ip2nets::matched(rule, host, large_nids);
     if let Some(mismatch) = matched.failure() {
         return Err((mismatch.errno().into(), format!("ip2nets {}, {mismatch}", rule.net)));
     }

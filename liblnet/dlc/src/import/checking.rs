@@ -11,7 +11,7 @@ use crate::ops::net::{Adjustment, NetConfig};
 use crate::ops::peer::{MAX_NIDS, Modify, parse_nids};
 use crate::ops::policy::{RuleText, described};
 use crate::ops::route::{AskedRoute, nids_of};
-use crate::present::Present;
+use crate::present::{Present, has_large_nids};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer};
 use crate::{InterfaceSpec, ReturnCode, Value, ip2nets, ops};
@@ -35,6 +35,7 @@ pub(super) fn check(
     let mut changes = Changes {
         present,
         backend,
+        large_nids: backend.is_some_and(has_large_nids),
         report,
         rc: ReturnCode::OK,
         seq_no: SeqNo::NONE,
@@ -61,6 +62,8 @@ fn cannot_ask(errno: Errno, report: &mut Report) -> ReturnCode {
 struct Changes<'a> {
     present: Present,
     backend: Option<&'a dyn Backend>,
+    /// Whether names of interfaces mean their IPv6 addresses.
+    large_nids: bool,
     /// The report, which gets the errors that an import would report.
     report: &'a mut Report,
     /// The last refusal.
@@ -181,7 +184,7 @@ impl Changes<'_> {
     }
 
     fn ip2nets(&mut self, item: &Ip2netsItem, host: &[lnet_os::interfaces::HostInterface]) {
-        let matched = ip2nets::matched(&item.rule, host);
+        let matched = ip2nets::matched(&item.rule, host, self.large_nids);
         let word = if matched.failure().is_some() { "conflict" } else { "skip" };
         for mismatch in &matched.mismatches {
             self.say(word, format!("ip2nets {}, {mismatch}", item.rule.net));

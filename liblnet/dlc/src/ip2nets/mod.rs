@@ -62,19 +62,23 @@ pub struct Matched {
 /// families may select an interface twice. A named interface that is not selected is a mismatch;
 /// where none is named, there are no mismatches. Link-local IPv6 addresses match nothing. The loopback is selected if it is named, or if
 /// a range has 127 as the first octet, or one number as the first group: `*` means the machine's addresses in the network.
-pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
+///
+/// On a node with large NIDs the name of an interface with an IPv6 address means that one, so its IPv4 address is given instead.
+pub fn matched(rule: &Rule, host: &[HostInterface], large_nids: bool) -> Matched {
+    let named_by = |name: &str, address| name_for(name, address, host, large_nids);
     let mut matched = Matched::default();
     match (&rule.interfaces[..], &rule.ranges[..]) {
         ([], []) => {
             let first = first_usable(host, Family::V4);
-            matched.interfaces.extend(first.map(|(name, _)| InterfaceSpec::named(name)));
+            let named = first.map(|(name, address)| InterfaceSpec::named(named_by(name, address)));
+            matched.interfaces.extend(named);
         }
         ([], ranges) => {
             for it in host.iter().filter(|it| it.up) {
                 if let Some(address) = it.address.filter(|address| !is_link_local(*address))
                     && ranges.iter().any(|range| admits(range, address, it.loopback))
                 {
-                    let spec = InterfaceSpec::named(name_for(&it.name, address, host));
+                    let spec = InterfaceSpec::named(named_by(&it.name, address));
                     matched.take(&it.name, Family::of(address), spec, host);
                 }
             }
@@ -84,7 +88,7 @@ pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
                 match addresses_for(&spec.name, ranges, host) {
                     Ok(addresses) => {
                         for address in addresses {
-                            let name = name_for(&spec.name, address, host);
+                            let name = named_by(&spec.name, address);
                             let spec_of_it = InterfaceSpec { name, cpts: spec.cpts.clone() };
                             matched.take(&spec.name, Family::of(address), spec_of_it, host);
                         }
@@ -186,11 +190,12 @@ fn all_of_families(host: &[HostInterface], name: &str, families: &[Family]) -> R
 }
 
 /// The name of the interface if that means `address`, its first IPv4 address; else the address.
-fn name_for(interface: &str, address: IpAddr, host: &[HostInterface]) -> String {
+fn name_for(interface: &str, address: IpAddr, host: &[HostInterface], large_nids: bool) -> String {
     let (interface, _) = without_large(interface);
     let is_name = interface.parse::<IpAddr>().is_err();
     let first = addresses_of(host, interface, Family::V4).ok().and_then(|all| all.first().copied());
-    if is_name && first == Some(address) { interface.to_owned() } else { address.to_string() }
+    let means_v4 = !large_nids || addresses_of(host, interface, Family::V6).is_err();
+    if is_name && means_v4 && first == Some(address) { interface.to_owned() } else { address.to_string() }
 }
 
 /// The name of the interface with this name or address. Each address of the IPv4 loopback range counts as an interface of its
@@ -315,12 +320,28 @@ mod tests {
             ("fd99::9", "", &[], &[missing("fd99::9")]),
         ];
         for (interfaces, ranges, taken, mismatches) in table {
-            let matched = matched(&rule(interfaces, ranges), &host());
+            let matched = matched(&rule(interfaces, ranges), &host(), false);
             let names: Vec<_> = matched.interfaces.iter().map(InterfaceSpec::to_string).collect();
             assert_eq!(names, *taken, "({interfaces}) {ranges}");
             assert_eq!(matched.mismatches, *mismatches, "({interfaces}) {ranges}");
         }
-        assert_eq!(matched(&rule("", ""), &host()[..3]), Matched::default());
+        assert_eq!(matched(&rule("", ""), &host()[..3], false), Matched::default());
+    }
+
+    /// Fails if an interface with both families is named where the name means its IPv6 address.
+    #[test]
+    fn on_a_node_with_large_nids_ipv4_addresses_beside_ipv6_ones_are_given_as_addresses() {
+        for (interfaces, ranges, taken) in [
+            ("", "", &["10.0.0.1"][..]),
+            ("eth0[1]", "", &["10.0.0.1[1]"]),
+            ("eth0", "10.0.0.1 fd99::1", &["10.0.0.1", "fd99::1"]),
+            ("", "10.0.0.0/16", &["10.0.0.1", "eth0:1", "10.0.1.1"]),
+            ("eth0[large]", "", &["fd99::1"]),
+        ] {
+            let names: Vec<_> = matched(&rule(interfaces, ranges), &host(), true).interfaces;
+            let names: Vec<_> = names.iter().map(InterfaceSpec::to_string).collect();
+            assert_eq!(names, taken, "({interfaces}) {ranges}");
+        }
     }
 
     #[test]
@@ -335,7 +356,7 @@ mod tests {
             ("eth2,eth9", "", Some(Errno::NetworkDown)),
             ("eth3", "", Some(Errno::AddressNotAvailable)),
         ] {
-            let matched = matched(&rule(interfaces, ranges), &host());
+            let matched = matched(&rule(interfaces, ranges), &host(), false);
             assert_eq!(matched.failure().map(Mismatch::errno), errno, "({interfaces}) {ranges}");
         }
     }

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 type Scene = (Request, Result<Reply, Errno>);
 
-/// Answers the scripted requests in their order and panics at any other. No interface waits, and nothing has
-/// happened, unless the script says so.
+/// Answers the scripted requests in their order and panics at any other. No interface waits, nothing has
+/// happened, and there are no settings, unless the script says so.
 pub(super) struct Fake(RefCell<VecDeque<(Request, Result<Reply, RequestError>)>>);
 
 impl Fake {
@@ -43,6 +43,9 @@ impl Backend for Fake {
         }
         if matches!(request, Request::GetHistory(_)) && !is_next {
             return Ok(Reply::History(Vec::new()));
+        }
+        if request == Request::GetSettings && !is_next {
+            return Ok(Reply::Settings(Vec::new()));
         }
         let scene = self.0.borrow_mut().pop_front();
         let (expected, reply) = scene.unwrap_or_else(|| panic!("nothing more was expected: {request:?}"));

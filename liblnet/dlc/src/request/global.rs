@@ -71,6 +71,9 @@ impl<'de> Visitor<'de> for ByName {
     }
 }
 
+/// The name of the setting that says whether names of interfaces mean their IPv6 addresses.
+pub const LARGE_NIDS: &str = "large_nids";
+
 /// The current value of a setting of the node or a tunable of one of its drivers.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SettingState {

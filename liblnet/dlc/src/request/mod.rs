@@ -19,7 +19,7 @@ mod stats;
 pub use discovery::{Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery};
 pub use explain::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
-pub use global::{SetBy, Setting, SettingState, Tunables};
+pub use global::{LARGE_NIDS, SetBy, Setting, SettingState, Tunables};
 pub use history::StateChange;
 pub(crate) use lnd_numbers::{LND_NUMBERS, LndNumber};
 pub use local_ni::{

@@ -3,13 +3,13 @@
 use crate::start_config::{Forwarding, InterfaceWait, StartConfig};
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_core::lnd::NidSize;
+use lnet_dlc::request::LARGE_NIDS;
 use lnet_log::{LogClass, write_line};
 use lnet_settings::{Access, InvalidValue, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
 use std::num::NonZeroUsize;
 
 /// The name of the setting of the size of NIDs, which a request may turn on.
-pub(super) const LARGE_NIDS: &str = "large_nids";
 
 pub(super) const START: &[Row<StartConfig>] = &[
     Row {

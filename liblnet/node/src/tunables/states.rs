@@ -1,8 +1,8 @@
 //! The origins of the settings of a running node.
 
 use super::for_each;
-use super::start::LARGE_NIDS;
 use crate::start_config::StartConfig;
+use lnet_dlc::request::LARGE_NIDS;
 use lnet_dlc::request::{SetBy, SettingState};
 use lnet_settings::{ChangeTime, NODE, Setting, Settings, Value};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -4,6 +4,7 @@ use super::existing::{self, Adjustment, adjustment};
 use super::{NET, NetConfig};
 use crate::ip2nets::{self, Rule};
 use crate::ops::error_text::{OpError, cause, error_text, parse_net};
+use crate::present::has_large_nids;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddLocalNi, Backend, Request, RequestError};
 use crate::{InterfaceSpec, ReturnCode};
@@ -209,7 +210,7 @@ fn add_matched(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> (usize, ReturnCode) {
-    let matched = ip2nets::matched(rule, host);
+    let matched = ip2nets::matched(rule, host, has_large_nids(backend));
     let mut rc = matched.failure().map_or(ReturnCode::OK, |mismatch| mismatch.errno().into());
     for mismatch in &matched.mismatches {
         write_line!(LogClass::ConfigIgnored, "ip2nets: net {}: {mismatch}; skipped", rule.net);
