@@ -241,7 +241,7 @@ fn encode_errno(errno: Errno) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{NodeInfo, Setting};
+    use crate::request::{Configure, NodeInfo, Setting};
     use lnet_wire::Nid;
     use proptest::prelude::*;
 
@@ -252,6 +252,19 @@ mod tests {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let one = buffer.len().min(1);
             self.0.read(&mut buffer[..one])
+        }
+    }
+
+    /// Fails if a client and a node of which one does not know large NIDs do not understand each other.
+    #[test]
+    fn a_start_without_large_nids_is_a_flag_alone() {
+        for (nets, large_nids, form) in
+            [(true, false, "true"), (false, true, r#"{"nets":false,"large_nids":true}"#)]
+        {
+            let request = Request::Configure(Configure { nets, large_nids });
+            let text = format!(r#"{{"version":1,"request":{{"configure":{form}}}}}"#);
+            assert_eq!(decode_request(text.as_bytes()).unwrap(), request);
+            assert_eq!(encode_request(&request).unwrap()[4..], *text.as_bytes());
         }
     }
 

@@ -9,11 +9,35 @@ use serde::{Deserialize, Serialize};
 
 /// How LNet is started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "ConfigureForm", into = "ConfigureForm")]
 pub struct Configure {
     /// Whether it has the nets that are configured for the start.
     pub nets: bool,
     /// Whether an interface that is given by its name has the NID with its IPv6 address.
     pub large_nids: bool,
+}
+
+/// The form on the control socket: without large NIDs the flag alone.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(untagged)]
+enum ConfigureForm {
+    Nets(bool),
+    Whole { nets: bool, large_nids: bool },
+}
+
+impl From<ConfigureForm> for Configure {
+    fn from(form: ConfigureForm) -> Self {
+        match form {
+            ConfigureForm::Nets(nets) => Self { nets, large_nids: false },
+            ConfigureForm::Whole { nets, large_nids } => Self { nets, large_nids },
+        }
+    }
+}
+
+impl From<Configure> for ConfigureForm {
+    fn from(Configure { nets, large_nids }: Configure) -> Self {
+        if large_nids { Self::Whole { nets, large_nids } } else { Self::Nets(nets) }
+    }
 }
 
 /// The tunables of an interface that every driver has.

@@ -91,7 +91,9 @@ pub struct LnetStats {
     /// Those messages whose rest did not arrive, or not in time.
     pub cut_through_abandoned_count: u64,
     /// Messages that were resent, and were sent in the end.
+    #[serde(default)]
     pub resend_succeeded_count: u64,
     /// Messages that were resent, and were given up in the end.
+    #[serde(default)]
     pub resend_failed_count: u64,
 }
