@@ -79,7 +79,11 @@ fn changes(
 }
 
 fn present(backend: &dyn Backend) -> Result<Now, Errno> {
-    Ok(Now { config: Present::of(backend)?, peers: present::peers(backend)? })
+    Ok(Now {
+        config: Present::of(backend)?,
+        peers: present::peers(backend)?,
+        large_nids: present::has_large_nids(backend),
+    })
 }
 
 fn carry_out(backend: &dyn Backend, change: Change, report: &mut Report) -> ReturnCode {

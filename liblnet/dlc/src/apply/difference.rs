@@ -14,13 +14,15 @@ use crate::request::{BufferCounts, Peer, Request};
 pub(super) struct Now {
     pub(super) config: Present,
     pub(super) peers: Vec<Peer>,
+    /// Whether names of interfaces mean their IPv6 addresses.
+    pub(super) large_nids: bool,
 }
 
 /// The changes after which the node is as wanted, in the order in which they can be carried out: first what refers to other
 /// objects is removed, then interfaces are removed and added, then what refers to them is added. An interface that goes is
 /// removed after those that come, so that its net stays where there is another one.
 pub(super) fn difference(now: &Now, wanted: &Wanted) -> Vec<Change> {
-    let nets = nets::plan(&now.config.nis, &now.config.waiting, wanted.nis.as_deref());
+    let nets = nets::plan(&now.config.nis, &now.config.waiting, wanted.nis.as_deref(), now.large_nids);
     let routes = routes::plan(now, wanted.routes.as_deref(), &nets.emptied);
     let peers = peers::plan(now, wanted.peers.as_deref(), &routes.gateways, &nets.emptied);
     let rules = rules::plan(&now.config.rules, wanted.rules.as_deref());

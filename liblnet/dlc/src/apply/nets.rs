@@ -1,7 +1,7 @@
 //! Interfaces of this node that differ.
 
 use super::change::Change;
-use crate::ops::net::{Adjustment, adjustment, is_named};
+use crate::ops::net::{Adjustment, adjustment, named_nis};
 use crate::request::{AddLocalNi, DelLocalNi, LocalNi, Request, WaitingNi};
 use lnet_wire::NetId;
 use std::net::IpAddr;
@@ -17,13 +17,19 @@ pub(super) struct NetPlan {
 /// Plans the changes. An interface whose other values cannot change while it exists is removed and added again.
 ///
 /// An interface that waits with the wanted values is left to wait; with others, it is added, which changes them.
-pub(super) fn plan(now: &[LocalNi], waiting: &[WaitingNi], wanted: Option<&[AddLocalNi]>) -> NetPlan {
+pub(super) fn plan(
+    now: &[LocalNi],
+    waiting: &[WaitingNi],
+    wanted: Option<&[AddLocalNi]>,
+    large_nids: bool,
+) -> NetPlan {
     let Some(wanted) = wanted else { return NetPlan::default() };
     let (mut again, mut add, mut set) = (Vec::new(), Vec::new(), Vec::new());
-    for asked in wanted {
+    let named_nis = named_nis(now, wanted, large_nids);
+    for (asked, its_ni) in wanted.iter().zip(&named_nis) {
         let what = named(asked.net, asked.interface.as_deref());
         let adding = || Change::add(what.clone(), Request::AddLocalNi(asked.clone()));
-        match now.iter().find(|ni| is_named(ni, asked)).map(|ni| (ni, adjustment(asked, ni))) {
+        match its_ni.map(|ni| (ni, adjustment(asked, ni))) {
             None if waiting.iter().any(|one| one.ni == *asked) => {}
             None => add.push(adding()),
             Some((ni, Err(_))) => {
@@ -37,7 +43,8 @@ pub(super) fn plan(now: &[LocalNi], waiting: &[WaitingNi], wanted: Option<&[AddL
             }
         }
     }
-    let is_left = |ni: &&LocalNi| !ni.nid.is_loopback() && !wanted.iter().any(|asked| is_named(ni, asked));
+    let is_left =
+        |ni: &&LocalNi| !ni.nid.is_loopback() && !named_nis.iter().flatten().any(|its| its.nid == ni.nid);
     let gone = now.iter().filter(is_left).map(removal);
     let unwanted = waiting.iter().filter(|one| !wanted.iter().any(|asked| is_same(&one.ni, asked)));
     let no_longer_awaited = unwanted.filter_map(|one| removal_of_waiting(&one.ni));
@@ -100,10 +107,10 @@ mod tests {
         let waits = |interface| WaitingNi { ni: ni(interface, None), reason: String::new() };
         let waiting = [waits("eth1"), waits("eth2"), waits("eth3")];
         let wanted = [ni("eth1", None), ni("eth2", Some(8))];
-        let changes = plan(&[], &waiting, Some(&wanted)).changes;
+        let changes = plan(&[], &waiting, Some(&wanted), false).changes;
         let said: Vec<String> =
             changes.iter().map(|change| format!("{} {}", change.verb.word(), change.what)).collect();
         assert_eq!(said, ["add net tcp1 eth2", "remove net tcp1 eth3"]);
-        assert!(plan(&[], &waiting, None).changes.is_empty());
+        assert!(plan(&[], &waiting, None, false).changes.is_empty());
     }
 }

@@ -93,6 +93,36 @@ net:
         - nid: fd99::11@tcp
           interfaces: {0: eth6}
 ";
+const NAME_ALONE: &str = "\
+net:
+    - net type: tcp
+      local NI(s):
+        - interfaces: {0: eth6}
+";
+
+/// Each row: whether the node has large NIDs, its file, another one, the changes, and the NIDs after these. Fails if a name means an NI
+/// of the family that the node does not take for names.
+#[test]
+fn a_name_means_the_ni_of_the_family_that_the_node_takes_for_names() {
+    let (v4, v6) = ("10.0.0.1@tcp", "fd99::11@tcp");
+    let both = ["add net tcp eth6", "remove net tcp eth6"];
+    for (large_nids, before, file, changes, after) in [
+        (false, IPV6_ALONE, NAME_ALONE, &both[..], &["10.0.0.2@tcp"][..]),
+        (true, IPV6_ALONE, NAME_ALONE, &[], &[v6]),
+        (false, BOTH_FAMILIES, NAME_ALONE, &both[1..], &[v4]),
+        (true, BOTH_FAMILIES, NAME_ALONE, &both[1..], &[v6]),
+        (false, BOTH_FAMILIES, BOTH_FAMILIES, &[], &[v4, v6]),
+        (true, BOTH_FAMILIES, BOTH_FAMILIES, &[], &[v4, v6]),
+    ] {
+        let node = node(before);
+        node.state.borrow_mut().large_nids = large_nids;
+        assert_eq!(shown(&node, file), changes, "{large_nids} {before} {file}");
+        assert_eq!(applied(&node, file).0, ReturnCode::OK);
+        assert_eq!(nids(&node), after, "{large_nids} {before} {file}");
+        assert_eq!(shown(&node, file), [""; 0]);
+    }
+}
+
 /// Fails if an NI is removed by the name of an interface that another NI has, too.
 #[test]
 fn of_two_nis_on_one_interface_the_one_that_the_file_lacks_is_removed() {

@@ -2,8 +2,8 @@
 
 use crate::CptList;
 use crate::request::{
-    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LndNumbers,
-    LocalNi, Peer, PeerNi, Reply, Request, RequestError, Route, Tunables, Udsp, UdspAction, UdspPartner,
+    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LARGE_NIDS, LndNumbers,
+    LocalNi, Peer, PeerNi, Reply, Request, RequestError, Route, SetBy, SettingState, Tunables, Udsp, UdspAction, UdspPartner,
 };
 use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetType, Nid};
@@ -222,6 +222,17 @@ impl Memory {
                 }))
             }
             Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
+            Request::GetSettings => {
+                let number = lnet_settings::Value::Number;
+                Ok(Reply::Settings(vec![SettingState {
+                    module: "lnet".to_owned(),
+                    name: LARGE_NIDS.to_owned(),
+                    value: number(state.large_nids.into()),
+                    default: number(0),
+                    set_by: SetBy::Default,
+                    can_change: false,
+                }]))
+            }
             Request::GetNumaRange => Ok(Reply::Number(state.numa_range)),
             Request::GetTunables => Ok(Reply::Tunables(state.tunables)),
             Request::SetConnsPerPeer(set) => {

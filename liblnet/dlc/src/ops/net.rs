@@ -7,7 +7,7 @@ mod waiting;
 
 pub use add::{add, add_rule};
 pub(crate) use add::{ensure, rehearse, request, rules_of};
-pub(crate) use existing::{Adjustment, adjustment, is_named};
+pub(crate) use existing::{Adjustment, adjustment, named_nis};
 pub(crate) use show::shown_lnd;
 pub use show::{ni_value, show};
 

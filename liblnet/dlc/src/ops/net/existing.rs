@@ -1,6 +1,7 @@
 //! Comparison of requested interfaces with existing ones: which values differ, and which of these can change.
 
 use crate::ops::error_text::OpError;
+use crate::present::has_large_nids;
 use crate::request::{AddLocalNi, Backend, LocalNi, Request, SetConnsPerPeer};
 use lnet_os::interfaces::without_large;
 use lnet_wire::Errno;
@@ -20,11 +21,49 @@ pub(crate) enum Adjustment {
 pub(super) fn find(backend: &dyn Backend, asked: &AddLocalNi) -> Option<Box<LocalNi>> {
     asked.interface.as_ref()?;
     let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap_or_default();
-    nis.into_iter().find(|ni| is_named(ni, asked))
+    let mut named: Vec<_> = nis.into_iter().filter(|ni| is_named(ni, asked)).collect();
+    if named.len() > 1 {
+        let large_nids = has_large_nids(backend);
+        named.sort_by_key(|ni| is_long(ni) != large_nids);
+    }
+    named.into_iter().next()
+}
+
+/// The interface that each request names. A name means the NI of its link with the family of addresses that the node takes for names
+/// (`large_nids`: IPv6), and on a node with large NIDs the other one if there is no such, or if another request names that. On a node
+/// without them it never means an NI with an IPv6 address.
+pub(crate) fn named_nis<'a>(
+    now: &'a [LocalNi],
+    asked: &[AddLocalNi],
+    large_nids: bool,
+) -> Vec<Option<&'a LocalNi>> {
+    let mut found: Vec<Option<&LocalNi>> = vec![None; asked.len()];
+    // Addresses first: they mean one NI.
+    for by_name in [false, true] {
+        for (at, asked) in asked.iter().enumerate().filter(|(_, asked)| has_plain_name(asked) == by_name) {
+            let is_taken = |ni: &LocalNi| found.iter().flatten().any(|its| its.nid == ni.nid);
+            let may_be = |ni: &&LocalNi| is_named(ni, asked) && (!by_name || large_nids || !is_long(ni));
+            let best = now.iter().filter(may_be).min_by_key(|ni| (is_taken(ni), is_long(ni) != large_nids));
+            if let Some(its) = found.get_mut(at) {
+                *its = best;
+            }
+        }
+    }
+    found
+}
+
+/// Whether the interface is given by its name alone, which says nothing of the family.
+fn has_plain_name(asked: &AddLocalNi) -> bool {
+    let name = asked.interface.as_deref().map(without_large);
+    name.is_some_and(|(name, is_large)| !is_large && name.parse::<IpAddr>().is_err())
+}
+
+fn is_long(ni: &LocalNi) -> bool {
+    matches!(ni.nid.address(), Address::Long(_))
 }
 
 /// Whether `asked` names this interface, by its name or its address; one without a name is on its net alone.
-pub(crate) fn is_named(ni: &LocalNi, asked: &AddLocalNi) -> bool {
+fn is_named(ni: &LocalNi, asked: &AddLocalNi) -> bool {
     let Some(name) = asked.interface.as_deref() else {
         return ni.nid.net() == asked.net && ni.interface.is_none();
     };
@@ -35,7 +74,7 @@ pub(crate) fn is_named(ni: &LocalNi, asked: &AddLocalNi) -> bool {
             // Nets without IP addresses have interfaces that are named by numbers.
             let is_name =
                 ni.interface.as_deref() == Some(name) || ni.nid.to_string().split('@').next() == Some(name);
-            is_name && (!is_large || matches!(ni.nid.address(), Address::Long(_)))
+            is_name && (!is_large || is_long(ni))
         }
     };
     ni.nid.net() == asked.net && is_it
