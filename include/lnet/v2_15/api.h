@@ -26,7 +26,7 @@ extern "C" {
 int LNetGetId(unsigned int index, struct lnet_processid *id)
 		LNET_SYMBOL(LNetGetId_2_15);
 
-/** Whether a NID is one of this node's. From 2.12. Allowed in an event handler. */
+/** Whether a NID is one of this node's. Allowed in an event handler. */
 bool LNetIsPeerLocal(lnet_nid_t nid)
 		LNET_SYMBOL(LNetIsPeerLocal_2_15);
 #endif
@@ -69,7 +69,7 @@ struct lnet_me *LNetMEAttach(unsigned int portal, struct lnet_processid *match_i
  *
  * Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (*md is not valid, or allows
  * neither PUT nor GET), -ENOENT (no such match entry), -EBUSY (the match entry has one already), -EFAULT, -ENOMEM. After an error
- * other than -EBUSY the match entry is gone. Must not be called from an event handler.
+ * other than -EBUSY the match entry is gone, with its descriptor if it has one. Must not be called from an event handler.
  */
 int LNetMDAttach(struct lnet_me *me, const struct lnet_md *md, enum lnet_unlink unlink,
 		struct lnet_handle_md *handle)
@@ -106,7 +106,7 @@ int __LNetMDUnlink(struct lnet_handle_md md, bool discard)
 
 /**
  * Holds that no memory descriptor uses a handler any more: before the code of the handler is unloaded, or at the end of a program. Waits
- * for a call of the handler with the last event of a descriptor, but not in a handler. If descriptors use it still, the log has a
+ * for a call of the handler with the last event of a descriptor, but not in a handler. If it is in use still, the log has a
  * line that says so; the kernel stops there.
  */
 void lnet_assert_handler_unused(lnet_handler_t handler)

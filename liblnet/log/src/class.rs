@@ -593,7 +593,7 @@ log_classes! {
         name: "handler_in_use",
         level: Error,
         limit: Unlimited,
-        meaning: "The program holds that no memory descriptor uses a handler any more (lnet_assert_handler_unused), but one does.",
+        meaning: "The program holds that no memory descriptor uses a handler any more (lnet_assert_handler_unused), but one does, or a call of the handler runs that cannot be waited for.",
         action: "Unlink the descriptors, and wait for their last events, before the call.",
     }
     ApiDisabled {

@@ -9,7 +9,7 @@ use lnet_core::{EqHandle, Errno, Event};
 use lnet_log::{LogClass, write_line};
 
 /// Holds that no memory descriptor uses a handler any more: before the code of the handler is unloaded, or at the end of a program. Waits
-/// for a call of the handler with the last event of a descriptor, but not in a handler. If descriptors use it still, the log has a
+/// for a call of the handler with the last event of a descriptor, but not in a handler. If it is in use still, the log has a
 /// line that says so; the kernel stops there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_assert_handler_unused_2_15(handler: lnet_handler_t) {
@@ -19,12 +19,17 @@ pub unsafe extern "C" fn _lnet_assert_handler_unused_2_15(handler: lnet_handler_
         if forgotten == Err(Errno::Busy) {
             write_line!(
                 LogClass::HandlerInUse,
-                "lnet_assert_handler_unused: memory descriptors use the handler {:#x} still; unlink them first",
+                "lnet_assert_handler_unused: the handler {:#x} is in use still, by memory descriptors or by a call that runs; unlink them first",
                 function as usize
             );
         }
         forgotten
     });
+}
+
+/// Whether another queue than `eq`, which [`queue_of`] has returned, is behind the handler now.
+pub(crate) fn is_retired(queues: &HandlerQueues, handler: lnet_handler_t, eq: Option<EqHandle>) -> bool {
+    handler.zip(eq).is_some_and(|(function, eq)| queues.is_retired(function as usize, eq))
 }
 
 /// The queue behind a handler: `None` without one.

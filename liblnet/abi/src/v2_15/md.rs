@@ -1,6 +1,6 @@
 //! Memory descriptors, which name their handler from 2.15 on.
 
-use super::handler::queue_of;
+use super::handler::{is_retired, queue_of};
 use super::me::handle_of;
 use super::types::{lnet_md_2_15, lnet_me};
 use crate::backend::{self, HandlerQueues, ProgramNode};
@@ -23,7 +23,7 @@ use std::ffi::c_int;
 ///
 /// Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (*md is not valid, or allows
 /// neither PUT nor GET), -ENOENT (no such match entry), -EBUSY (the match entry has one already), -EFAULT, -ENOMEM. After an error
-/// other than -EBUSY the match entry is gone. Must not be called from an event handler.
+/// other than -EBUSY the match entry is gone, with its descriptor if it has one. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDAttach_2_15(
     me: *mut lnet_me,
@@ -34,10 +34,10 @@ pub unsafe extern "C" fn _LNetMDAttach_2_15(
     entry("LNetMDAttach", || {
         let me = handle_of(me);
         backend::with_handlers(|node, queues| {
-            // SAFETY: NULL, or a structure of the program's, with fragments if it says so, which is there until the call returns.
-            let read = unsafe { read(node, queues, md) };
             // SAFETY: NULL, or a variable of the program's, which the call may write until it returns.
-            let attached = read.and_then(|read| unsafe { attach(node, me, read, unlink, handle) });
+            let attach = |spec, memory| unsafe { attach(node, me, (spec, memory), unlink, handle) };
+            // SAFETY: NULL, or a structure of the program's, with fragments if it says so, which is there until the call returns.
+            let attached = unsafe { with_md(node, queues, md, attach) };
             attached.inspect_err(|errno| {
                 // With another descriptor of its own the entry stays that one's.
                 if *errno != Errno::Busy {
@@ -64,13 +64,15 @@ pub unsafe extern "C" fn _LNetMDBind_2_15(
 ) -> c_int {
     entry("LNetMDBind", || {
         backend::with_handlers(|node, queues| {
+            let bind = |spec, memory: MdMemory| {
+                if memory.len() > MAX_PAYLOAD {
+                    return Err(Errno::Invalid);
+                }
+                // SAFETY: NULL, or a variable of the program's, which the call may write until it returns.
+                unsafe { bind(node, (spec, memory), unlink, handle) }
+            };
             // SAFETY: NULL, or a structure of the program's, with fragments if it says so, which is there until the call returns.
-            let (spec, memory) = unsafe { read(node, queues, md) }?;
-            if memory.len() > MAX_PAYLOAD {
-                return Err(Errno::Invalid);
-            }
-            // SAFETY: NULL, or a variable of the program's, which the call may write until it returns.
-            unsafe { bind(node, (spec, memory), unlink, handle) }
+            unsafe { with_md(node, queues, md, bind) }
         })
         .map(|()| 0)
     })
@@ -89,25 +91,79 @@ pub unsafe extern "C" fn ___LNetMDUnlink_2_15(md: lnet_handle_md, discard: Flag)
     entry("LNetMDUnlink", || backend::with(|node| node.md_unlink_and_wait(md.into())).map(|()| 0))
 }
 
-/// Reads what a program says of a descriptor (c-abi 1.4), with the queue of its handler.
+/// Calls `f` with what a program says of a descriptor (c-abi 1.4), and with the queue of its handler.
 ///
 /// # Safety
 /// `md` is NULL, or valid for a read; with the KIOV option and a `start`, `start` points to `length` readable fragments.
-unsafe fn read(
+unsafe fn with_md(
     node: &dyn ProgramNode,
     queues: &HandlerQueues,
     md: *const lnet_md_2_15,
-) -> Result<(MdSpec, MdMemory), Errno> {
+    f: impl Fn(MdSpec, MdMemory) -> Result<(), Errno>,
+) -> Result<(), Errno> {
     let md = not_null(md.cast_mut())?;
     // SAFETY: checked for NULL; valid for a read, for which the caller vouches.
     let md = unsafe { md.read() };
     let lnet_md_2_15 { start, length, threshold, max_size, options, user_ptr, handler, bulk_handle } = md;
-    // There is no other form of fragments any more.
+    // KIOV is the only form of fragments.
     if MdOptions(options).has(MdOptions::IOVEC) {
         return Err(Errno::Invalid);
     }
     let fields = MdFields { start, length, threshold, max_size, options, user_ptr, bulk_handle };
-    // SAFETY: the fragments are there if the options say so, for which the caller vouches.
-    let (spec, memory) = unsafe { parse(&fields) }?;
-    Ok((MdSpec { eq: queue_of(node, queues, handler)?, ..spec }, memory))
+    loop {
+        // SAFETY: the fragments are there if the options say so, for which the caller vouches.
+        let (spec, memory) = unsafe { parse(&fields) }?;
+        let eq = queue_of(node, queues, handler)?;
+        match f(MdSpec { eq, ..spec }, memory) {
+            // Another thread may have freed the queue meanwhile.
+            Err(Errno::NotFound) if is_retired(queues, handler, eq) => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::COOKIE_NONE;
+    use crate::v2_15::types::lnet_event_2_15;
+    use lnet_node::{Node, StartConfig};
+    use lnet_wire::Pid;
+    use std::cell::Cell;
+
+    unsafe extern "C" fn handler(_: *mut lnet_event_2_15) {}
+
+    #[test]
+    fn a_descriptor_gets_a_new_queue_if_that_of_its_handler_is_freed_meanwhile() {
+        static mut BYTES: [u8; 8] = [0; 8];
+        let node = Node::start(Pid::LUSTRE, StartConfig::default()).unwrap();
+        let program: &dyn ProgramNode = &*node;
+        let queues = HandlerQueues::default();
+        let md = lnet_md_2_15 {
+            start: (&raw mut BYTES).cast(),
+            length: 8,
+            threshold: 1,
+            max_size: 0,
+            options: 0,
+            user_ptr: std::ptr::null_mut(),
+            handler: Some(handler),
+            bulk_handle: lnet_handle_md { cookie: COOKIE_NONE },
+        };
+        let calls = Cell::new(0);
+        let bind = |spec, memory| {
+            calls.set(calls.get() + 1);
+            if calls.get() == 1 {
+                queues.forget(program, handler as *const () as usize)?;
+            }
+            program.md_bind(spec, memory, true).map(|_| ())
+        };
+        // SAFETY: the structure has no fragments, and is there until the call returns.
+        assert_eq!(unsafe { with_md(program, &queues, &raw const md, bind) }, Ok(()));
+        assert_eq!(calls.get(), 2);
+        // An error that has nothing to do with the queue is returned at once.
+        let missing = |_, _| Err(Errno::NotFound);
+        // SAFETY: as above.
+        assert_eq!(unsafe { with_md(program, &queues, &raw const md, missing) }, Err(Errno::NotFound));
+        node.shutdown();
+    }
 }

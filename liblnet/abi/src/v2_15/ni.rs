@@ -33,7 +33,7 @@ pub(crate) unsafe fn store(found: Result<ProcessId, Errno>, id: *mut lnet_proces
     Ok(0)
 }
 
-/// Whether a NID is one of this node's. From 2.12. Allowed in an event handler.
+/// Whether a NID is one of this node's. Allowed in an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetIsPeerLocal_2_15(nid: lnet_nid_t) -> bool {
     entry("LNetIsPeerLocal", || Nid::from_u64(nid).map_or(Ok(false), is_local))
