@@ -42,7 +42,12 @@ pub unsafe extern "C" fn _LNetMEAttach_2_15(
         let from = unsafe { read_id(match_id) }?.to_match_id()?;
         let (unlink, position) = (auto_unlink(unlink)?, position(pos)?);
         let entry = MatchEntry { from, match_bits, ignore_bits, unlink, position };
-        backend::with(|node| node.me_attach(portal, entry)).and_then(to_pointer)
+        backend::with(|node| {
+            let me = node.me_attach(portal, entry)?;
+            to_pointer(me).inspect_err(|_| {
+                let _ = node.me_unlink(me);
+            })
+        })
     })
 }
 
