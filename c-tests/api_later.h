@@ -513,6 +513,10 @@ static void own_addresses(void)
 		CHECK_EQ(LNetLocalPrimaryNID(NULL), -EFAULT);
 		CHECK_EQ(LNetFetchNIDs(NULL, nids, 4), 1);
 		CHECK(nid_same(&nids[0], &first.nid));
+		memset(nids, 0, sizeof(nids));
+		CHECK_EQ(LNetFetchNIDs(&first.nid, nids, 4), 1);
+		CHECK(nid_same(&nids[0], &first.nid));
+		CHECK_EQ(LNetFetchNIDs(&lo.nid, nids, 4), 1);
 		CHECK_EQ(LNetFetchNIDs(NULL, NULL, 0), 1);
 		CHECK_EQ(LNetFetchNIDs(NULL, NULL, 1), -EFAULT);
 		CHECK_EQ(LNetFetchNIDs(NULL, nids, -1), -EINVAL);

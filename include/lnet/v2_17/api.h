@@ -86,7 +86,7 @@ int LNetPeerDiscovered(struct lnet_nid *nid)
 
 /**
  * Stores in nids, which has room for count, the NIDs of a node that has *nid, as far as this node knows it: the primary NID first. With
- * NULL for nid these are the NIDs of this node without 0@lo.
+ * NULL for nid, and with a NID of this node, these are the NIDs of this node without 0@lo.
  *
  * Returns the number of these NIDs, which may be more than count. Errors: -ENOENT (the node is not known), -EINVAL (*nid is not a NID, or
  * count is negative), -EFAULT (nids is NULL, but count is not 0), -ENETDOWN. An attached program asks for another node's NIDs by the control
@@ -103,8 +103,8 @@ int LNetFetchNIDs(struct lnet_nid *nid, struct lnet_nid *nids, int count)
 typedef void (*lnet_nid_update_t)(const struct lnet_nid *nid, bool is_there, void *data);
 
 /**
- * Lets update be called with data when a NID of this node comes or goes: within some seconds, and not for those that are there now.
- * LNetUnRegisterNIDUpdates and the last LNetNIFini end that.
+ * Lets update be called with data when a NID of this node comes or goes: within some seconds, and not for those that are there now; but one
+ * that came in the second before may be among them. LNetUnRegisterNIDUpdates and the last LNetNIFini end that.
  *
  * Returns 0. Errors: -EINVAL (update is NULL), -EEXIST (it is registered with these data), -ENOMEM (no thread), -ENETDOWN. The signature
  * is liblnet's: c-abi does not have it. Must not be called from an event handler.
@@ -159,7 +159,7 @@ int LNetMDUnlink(struct lnet_handle_md md)
  * error of the network.
  *
  * Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
- * -EINVAL (ack; *self_nid has a size that no NID has; portal is not below MAX_PORTALS, the number of portals of every node), -EFAULT (target
+ * -EINVAL (ack; *self_nid is not a NID; portal is not below MAX_PORTALS, the number of portals of every node), -EFAULT (target
  * is NULL), -ENOMEM, -EIO (fault injection). Must not be called from an event handler.
  */
 int LNetPut(struct lnet_nid *self_nid, struct lnet_handle_md md, enum lnet_ack_req ack,

@@ -79,11 +79,13 @@ impl Provider {
     }
 
     fn shutdown(&self) {
-        self.nid_watch.end();
+        self.nid_watch.stop();
         match &self.node {
             ProviderNode::Own(node) => node.shutdown(),
             ProviderNode::Attached(attached) => attached.node.shutdown(),
         }
+        // After the shutdown, which ends the waits of functions that are being called.
+        self.nid_watch.join();
     }
 }
 
@@ -118,7 +120,8 @@ impl Drop for Adopted {
     fn drop(&mut self) {
         let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = NODE.swap(None) {
-            provider.nid_watch.end();
+            provider.nid_watch.stop();
+            provider.nid_watch.join();
         }
         users.count = 0;
     }
@@ -229,13 +232,13 @@ fn provider() -> Option<Arc<Provider>> {
 }
 
 /// The node that the configuration calls apply to: that of the C API or, without one, that behind the control
-/// socket. In an event handler only the former, else [`Errno::NetworkDown`]: the node behind the socket may be
+/// socket. In an event handler, and in a function that is called for NIDs, only the former, else [`Errno::NetworkDown`]: the node behind the socket may be
 /// this process's own, which is ending and waits for the handler.
 pub(crate) fn dlc_backend() -> Result<SharedBackend, Errno> {
     match provider() {
         // The other process has the control socket, which a handler of this one may wait for.
         Some(provider) => Ok(provider.control()),
-        None if in_handler() => Err(Errno::NetworkDown),
+        None if in_handler() || nid_watch::is_in_update() => Err(Errno::NetworkDown),
         None => Ok(Arc::clone(&*ELSEWHERE) as SharedBackend),
     }
 }

@@ -95,15 +95,18 @@ impl NidWatch {
         Ok(())
     }
 
-    /// Ends the thread, and waits for it: the node ends.
-    pub(super) fn end(&self) {
-        let thread = {
-            let mut state = self.lock();
-            state.is_ending = true;
-            state.updates.clear();
-            state.thread.take()
-        };
+    /// Lets no more functions be called: the node ends. A call that runs goes on.
+    pub(super) fn stop(&self) {
+        let mut state = self.lock();
+        state.is_ending = true;
+        state.updates.clear();
+        drop(state);
         self.changed.notify_all();
+    }
+
+    /// Waits for the thread to end, after [`NidWatch::stop`].
+    pub(super) fn join(&self) {
+        let thread = self.lock().thread.take();
         if let Some(thread) = thread {
             let _ = thread.join();
         }

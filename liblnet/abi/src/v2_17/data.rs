@@ -29,7 +29,7 @@ use std::ffi::{c_int, c_uint};
 /// error of the network.
 ///
 /// Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
-/// -EINVAL (ack; *self_nid has a size that no NID has; portal is not below MAX_PORTALS, the number of portals of every node), -EFAULT (target
+/// -EINVAL (ack; *self_nid is not a NID; portal is not below MAX_PORTALS, the number of portals of every node), -EFAULT (target
 /// is NULL), -ENOMEM, -EIO (fault injection). Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPut_2_17(

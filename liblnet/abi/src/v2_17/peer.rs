@@ -2,6 +2,7 @@
 
 use crate::backend::{self, nids_of_node};
 use crate::entry::{entry, helper, not_null};
+use crate::ni::is_local;
 use crate::peer::checked_count;
 use crate::v2_15::nid::read_nid;
 use crate::v2_15::types::lnet_nid;
@@ -65,7 +66,7 @@ pub unsafe extern "C" fn _LNetPeerDiscovered_2_17(nid: *mut lnet_nid) -> c_int {
 }
 
 /// Stores in nids, which has room for count, the NIDs of a node that has *nid, as far as this node knows it: the primary NID first. With
-/// NULL for nid these are the NIDs of this node without 0@lo.
+/// NULL for nid, and with a NID of this node, these are the NIDs of this node without 0@lo.
 ///
 /// Returns the number of these NIDs, which may be more than count. Errors: -ENOENT (the node is not known), -EINVAL (*nid is not a NID, or
 /// count is negative), -EFAULT (nids is NULL, but count is not 0), -ENETDOWN. An attached program asks for another node's NIDs by the control
@@ -91,8 +92,11 @@ pub unsafe extern "C" fn _LNetFetchNIDs_2_17(nid: *mut lnet_nid, nids: *mut lnet
     })
 }
 
-/// The NIDs of a peer, the primary NID first.
+/// The NIDs of a node, the primary NID first.
 fn nids_of(nid: Nid) -> Result<Vec<Nid>, Errno> {
+    if is_local(nid)? {
+        return backend::with(nids_of_node);
+    }
     let node = backend::control()?;
     let node: &dyn Backend = &*node;
     let peer: Box<Peer> = node.ask(Request::GetPeerNi(nid))?;
