@@ -15,7 +15,7 @@ extern "C" {
 
 /**
  * Writes a NID, such as 10.0.0.1@tcp1 or 2001:db8::1@tcp, into the n bytes of buf; returns buf. Writes <?> for a NID that stands for
- * any, for one of a size that no NID has, and for NULL. The result is always terminated, and cut short where buf is too small.
+ * any, for what is not a NID, and for NULL. The result is always terminated, and cut short where buf is too small.
  */
 char *libcfs_nidstr_r(const struct lnet_nid *nid, char *buf, size_t n)
 		LNET_SYMBOL(libcfs_nidstr_r_2_15);
@@ -45,7 +45,7 @@ int libcfs_stranynid(struct lnet_nid *nid, const char *str)
 
 /**
  * A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring: at most LNET_NIDSTR_SIZE
- * bytes with the terminator.
+ * bytes with the terminator. The signature is liblnet's: c-abi does not have it.
  */
 char *libcfs_idstr(struct lnet_processid *id)
 		LNET_SYMBOL(libcfs_idstr_2_15);

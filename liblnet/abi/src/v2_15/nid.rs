@@ -13,7 +13,7 @@ const ANY: lnet_nid = lnet_nid { nid_size: 0, nid_type: 0xff, nid_num: u16::MAX,
 const ZERO: lnet_nid = lnet_nid { nid_size: 0, nid_type: 0, nid_num: 0, nid_addr: [0; 4] };
 
 impl lnet_nid {
-    /// The NID; `Ok(None)` for the wildcard. [`Errno::Invalid`] for a size that no NID has.
+    /// The NID; `Ok(None)` for the wildcard. [`Errno::Invalid`] for what is not a NID.
     pub(crate) fn to_nid(self) -> Result<Option<Nid>, Errno> {
         if self.nid_type == 0xff {
             return Ok(None);
@@ -50,7 +50,7 @@ impl lnet_processid {
         Self { nid: lnet_nid::from_nid(nid), pid: pid.0 }
     }
 
-    /// The senders that a match entry takes. [`Errno::Invalid`] for what is no NID.
+    /// The senders that a match entry takes. [`Errno::Invalid`] for what is not a NID.
     pub(crate) fn to_match_id(self) -> Result<MatchId, Errno> {
         Ok(MatchId { nid: self.nid.to_nid()?, pid: (self.pid != PID_ANY).then_some(Pid(self.pid)) })
     }

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 const NIDSTR_SIZE: usize = 64;
 
 /// Writes a NID, such as 10.0.0.1@tcp1 or 2001:db8::1@tcp, into the n bytes of buf; returns buf. Writes <?> for a NID that stands for
-/// any, for one of a size that no NID has, and for NULL. The result is always terminated, and cut short where buf is too small.
+/// any, for what is not a NID, and for NULL. The result is always terminated, and cut short where buf is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_nidstr_r_2_15(
     nid: *const lnet_nid,
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn _libcfs_nidstr_r_2_15(
 ) -> *mut c_char {
     // SAFETY: the NID is NULL or a variable of the program's, and `buf` NULL or `n` bytes of its, which the call may write.
     helper(buf, || unsafe {
-        write_string(buf, n, shown(read_nid(nid).ok().flatten()));
+        write_string(buf, n, AnyNid(read_nid(nid).ok().flatten()));
         buf
     })
 }
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn _libcfs_stranynid_2_15(nid: *mut lnet_nid, str: InConst
 }
 
 /// A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring: at most LNET_NIDSTR_SIZE
-/// bytes with the terminator.
+/// bytes with the terminator. The signature is liblnet's: c-abi does not have it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_idstr_2_15(id: *mut lnet_processid) -> *mut c_char {
     let slot = _libcfs_next_nidstring();
@@ -66,17 +66,13 @@ pub unsafe extern "C" fn _libcfs_idstr_2_15(id: *mut lnet_processid) -> *mut c_c
     helper(slot, || unsafe {
         match read_id(id) {
             Ok(id) => {
-                let nid = shown(id.nid.to_nid().ok().flatten());
+                let nid = AnyNid(id.nid.to_nid().ok().flatten());
                 write_string(slot, NIDSTR_SIZE, format_args!("{}-{nid}", Pid(id.pid)))
             }
-            Err(_) => write_string(slot, NIDSTR_SIZE, shown(None)),
+            Err(_) => write_string(slot, NIDSTR_SIZE, AnyNid(None)),
         };
         slot
     })
-}
-
-const fn shown(nid: Option<Nid>) -> AnyNid {
-    AnyNid(nid)
 }
 
 /// # Safety
