@@ -135,7 +135,7 @@ fn a_node_answers_in_the_version_of_the_hello_from_the_nid_that_was_asked_for() 
         (tcp(high), IpAddr::from(high), tcp(low), Version::V3, Some(Version::V3)),
         (tcp(high), high.into(), tcp(low), Version::V4, Some(Version::V4)),
         (long(), LONG, long(), Version::V4, Some(Version::V4)),
-        // The answer would squeeze the NID: the version is offered that has the room for it.
+        // The answer would have eight bytes for the NID, which has more: the version is offered that has the room for it.
         (long(), LONG, tcp(low), Version::V3, None),
         // Nothing but a privileged port proves these claims.
         (tcp(high), high.into(), other, Version::V4, None),

@@ -31,7 +31,7 @@ pub(crate) enum RejectedHello {
     /// The address that the peer connects from says nothing about the NID that it claims, and its port is not privileged.
     #[error("it claims {0} from an address of another family, and its port {1} is not privileged")]
     Unproven(Nid, u16),
-    /// The answer would have to squeeze this node's NID into eight bytes.
+    /// The answer would have eight bytes for this node's NID, which has more.
     #[error("HELLO of version {} to {target}, whose NID needs version 4", *version as u32)]
     TooOld { version: Version, target: Nid },
 }
