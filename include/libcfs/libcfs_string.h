@@ -91,7 +91,8 @@ void cfs_expr_list_free_list(struct list_head *list);
 
 /**
  * Reads four expressions with dots between, all numbers from 0 to 255, or an IPv4 mask such as 10.0.0.0/8, which
- * four expressions stand for, from the first len bytes of str, and adds them to list, which the caller has initialised and frees with cfs_expr_list_free_list.
+ * four expressions stand for, from the first len bytes of str, and adds them to list, which the caller has initialised and frees with
+ * cfs_expr_list_free_list.
  *
  * Returns 0; -EINVAL, -ENOMEM: the list is then empty.
  */

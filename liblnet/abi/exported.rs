@@ -75,7 +75,7 @@ const fn export(name: &'static str, header: &'static str, users: &'static str) -
     Export { name, header, users, release: Release::V2_10, until: Release::V2_17 }
 }
 
-/// A function that 2.15 does not have any more.
+/// A function that 2.10 has and 2.15 has not.
 const fn ended(name: &'static str, header: &'static str, users: &'static str) -> Export {
     Export { name, header, users, release: Release::V2_10, until: Release::V2_10 }
 }

@@ -1,10 +1,7 @@
 //! The common part of all functions of the C API: no panic leaves the library, and errors become C's numbers.
 //!
-//! An entry point is written as `entry("LNetPut",
-//!
-//! { ... })`. A panic inside is a bug of this
-//! library: the caller gets `-EIO`, and from then on every entry point refuses with `-ENETDOWN`,
-//! because data that was being changed at that moment may be inconsistent.
+//! An entry point is written as `entry("LNetPut", || { ... })`. A panic inside is a bug of this library: the caller gets `-EIO`, and from
+//! then on every entry point refuses with `-ENETDOWN`, because data that was being changed at that moment may be inconsistent.
 
 use crate::backend;
 use crate::types::{lnet_handle_eq, lnet_handle_md, lnet_handle_me};
