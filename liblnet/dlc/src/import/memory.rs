@@ -2,8 +2,9 @@
 
 use crate::CptList;
 use crate::request::{
-    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LARGE_NIDS, LndNumbers,
-    LocalNi, Peer, PeerNi, Reply, Request, RequestError, Route, SetBy, SettingState, Tunables, Udsp, UdspAction, UdspPartner,
+    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LARGE_NIDS,
+    LndNumbers, LocalNi, Peer, PeerNi, Reply, Request, RequestError, Route, SetBy, SettingState, Tunables,
+    Udsp, UdspAction, UdspPartner,
 };
 use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetType, Nid};
