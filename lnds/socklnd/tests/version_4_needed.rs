@@ -162,7 +162,7 @@ fn a_node_that_the_peer_has_connected_to_connects_with_version_4_itself() {
     let mut all = accept_all(&listener, low, Version::V4);
     assert_eq!(all[0].read_lnet().0.dest_nid, large());
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
-    assert_eq!(older.read_to_end(), []);
+    assert_eq!(older.read_to_end(), Vec::<u8>::new());
 }
 
 #[test]
