@@ -9,8 +9,6 @@ use lnet_settings::{Access, InvalidValue, MAX_INT, MAX_WORD, Row, Spec, Unit, Va
 use lnet_settings::{choice, duration, field};
 use std::num::NonZeroUsize;
 
-/// The name of the setting of the size of NIDs, which a request may turn on.
-
 pub(super) const START: &[Row<StartConfig>] = &[
     Row {
         spec: Spec {
