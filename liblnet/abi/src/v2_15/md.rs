@@ -102,7 +102,7 @@ unsafe fn with_md(
     f: impl Fn(MdSpec, MdMemory) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
     let md = not_null(md.cast_mut())?;
-    // SAFETY: checked for NULL; valid for a read, for which the caller vouches.
+    // SAFETY: checked for NULL; a variable of the calling program's, which is there and unchanged until the C function returns.
     let md = unsafe { md.read() };
     let lnet_md_2_15 { start, length, threshold, max_size, options, user_ptr, handler, bulk_handle } = md;
     // KIOV is the only form of fragments.
@@ -111,7 +111,7 @@ unsafe fn with_md(
     }
     let fields = MdFields { start, length, threshold, max_size, options, user_ptr, bulk_handle };
     loop {
-        // SAFETY: the fragments are there if the options say so, for which the caller vouches.
+        // SAFETY: if the options say so `start` points to the calling program's fragments, which are there until the C function returns.
         let (spec, memory) = unsafe { parse(&fields) }?;
         let eq = queue_of(node, queues, handler)?;
         match f(MdSpec { eq, ..spec }, memory) {
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(calls.get(), 2);
         // An error that has nothing to do with the queue is returned at once.
         let missing = |_, _| Err(Errno::NotFound);
-        // SAFETY: as above.
+        // SAFETY: the same structure without fragments, which is there until the call returns.
         assert_eq!(unsafe { with_md(program, &queues, &raw const md, missing) }, Err(Errno::NotFound));
         node.shutdown();
     }

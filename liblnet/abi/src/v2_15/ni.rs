@@ -28,7 +28,7 @@ pub unsafe extern "C" fn _LNetGetId_2_15(index: c_uint, id: *mut lnet_processid)
 pub(crate) unsafe fn store(found: Result<ProcessId, Errno>, id: *mut lnet_processid) -> Result<c_int, Errno> {
     let id = not_null(id)?;
     let ProcessId { nid, pid } = found?;
-    // SAFETY: checked for NULL; valid for a write, for which the caller vouches.
+    // SAFETY: checked for NULL; a variable of the calling program's, which is there until the C function returns and may be written.
     unsafe { id.write_unaligned(lnet_processid::new(Some(nid), pid)) };
     Ok(0)
 }

@@ -67,7 +67,7 @@ impl lnet_processid {
 /// `nid` is NULL, or valid for a read.
 pub(crate) unsafe fn read_nid(nid: *const lnet_nid) -> Result<Option<Nid>, Errno> {
     let nid = NonNull::new(nid.cast_mut()).ok_or(Errno::Fault)?;
-    // SAFETY: checked for NULL; valid for a read, for which the caller vouches.
+    // SAFETY: checked for NULL; a variable of the calling program's, which is there and unchanged until the C function returns.
     unsafe { nid.read_unaligned() }.to_nid()
 }
 
@@ -79,7 +79,7 @@ pub(crate) unsafe fn read_self(nid: *const lnet_nid) -> Result<Option<Nid>, Errn
     if nid.is_null() {
         return Ok(None);
     }
-    // SAFETY: valid for a read, for which the caller vouches.
+    // SAFETY: checked for NULL; a variable of the calling program's, which is there and unchanged until the C function returns.
     unsafe { read_nid(nid) }
 }
 
@@ -89,7 +89,7 @@ pub(crate) unsafe fn read_self(nid: *const lnet_nid) -> Result<Option<Nid>, Errn
 /// `id` is NULL, or valid for a read.
 pub(crate) unsafe fn read_id(id: *const lnet_processid) -> Result<lnet_processid, Errno> {
     let id = NonNull::new(id.cast_mut()).ok_or(Errno::Fault)?;
-    // SAFETY: checked for NULL; valid for a read, for which the caller vouches.
+    // SAFETY: checked for NULL; a variable of the calling program's, which is there and unchanged until the C function returns.
     Ok(unsafe { id.read_unaligned() })
 }
 

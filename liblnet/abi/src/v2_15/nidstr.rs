@@ -79,7 +79,7 @@ pub unsafe extern "C" fn _libcfs_idstr_2_15(id: *mut lnet_processid) -> *mut c_c
 /// `to` is NULL, or valid for a write.
 unsafe fn store(to: *mut lnet_nid, nid: Option<Nid>) {
     if let Some(to) = NonNull::new(to) {
-        // SAFETY: checked for NULL; valid for a write, for which the caller vouches.
+        // SAFETY: checked for NULL; a variable of the calling program's, which is there until the C function returns and may be written.
         unsafe { to.write_unaligned(lnet_nid::from_nid(nid)) };
     }
 }

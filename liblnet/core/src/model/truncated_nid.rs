@@ -29,7 +29,7 @@ pub(crate) fn whole_nid(source: Nid, told: &[Nid]) -> Option<Nid> {
 /// The same as long as the node of `source` has told nothing, by the IPv6 NIDs `known` of other nodes: only if hardly any interface has
 /// the address in `source`. Any other address may be that of a node which has it.
 ///
-/// What remains of the IPv6 addresses of private networks (`fc00::/7`) is recognised without the NID; other reserved addresses only with it.
+/// A shortened IPv6 address of a private network (`fc00::/7`) is recognised without the whole NID; other reserved addresses only with it.
 pub(crate) fn whole_of_reserved(source: Nid, known: impl FnOnce() -> Vec<Nid>) -> Option<Whole> {
     let Address::Short(address) = source.address() else { return None };
     let [first, ..] = address.to_be_bytes();

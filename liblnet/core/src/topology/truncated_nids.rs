@@ -51,7 +51,7 @@ impl TruncatedNids {
 }
 
 impl Topology {
-    /// What a new source NID was shortened from, if it was.
+    /// The whole NID that a new source NID was shortened from; `None` if it was not.
     pub(crate) fn whole_of_new(&self, source: Nid) -> Option<Whole> {
         self.truncated_nids.whole(source).or_else(|| whole_of_reserved(source, || self.peers.long_nids()))
     }

@@ -259,7 +259,7 @@ manage:
         }
     }
 
-    /// What 2.17.0 refuses without asking anybody is refused here too, with the reason; and what it takes is taken.
+    /// Texts that 2.17.0 refuses without asking anybody are refused here too, with the reason; those that it takes are taken.
     #[test]
     fn odd_strings_are_refused_as_by_2_17_or_with_more_help() {
         let refused = [

@@ -7,7 +7,7 @@ use lnet_wire::latency::Histogram;
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
 
-/// How LNet is started.
+/// The choices with which LNet is started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ConfigureForm", into = "ConfigureForm")]
 pub struct Configure {

@@ -44,9 +44,9 @@ pub(crate) struct PeerIncarnation {
 /// The relation of a HELLO to the peer's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
-    /// Its connection joins them.
+    /// The connection joins the others.
     Same,
-    /// Its connection, of version 4, replaces them.
+    /// The connection, of version 4, replaces the others.
     Newer,
     /// It has an older version than they, which are of version 4, as if it had been sent before those.
     Older,
