@@ -1,4 +1,4 @@
-//! Counts the descriptors of a node that have not had their last event.
+//! Counts the descriptors of a queue that have not had their last event, and the events whose handler has returned.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,17 +6,19 @@ use std::time::Duration;
 /// Interval of the checks whether the network is still up.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The number of descriptors that have not had their last event.
+/// The number of descriptors that have not had their last event, and of the events that have been handled.
 #[derive(Debug, Default)]
 pub(crate) struct LiveMds {
     state: Mutex<State>,
-    none_left: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     count: usize,
-    /// The number of threads that wait until there are none. Notifying is a system call, even if no thread waits.
+    /// The number of events whose handler has returned.
+    handled: u64,
+    /// The number of threads that wait for a change. Notifying is a system call, even if no thread waits.
     waiting: usize,
 }
 
@@ -38,7 +40,7 @@ impl LiveMds {
                 return true;
             }
             state.waiting += 1;
-            let waited = self.none_left.wait_timeout(state, CHECK_INTERVAL);
+            let waited = self.changed.wait_timeout(state, CHECK_INTERVAL);
             let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
             state.waiting -= 1;
             if state.count == 0 {
@@ -48,6 +50,27 @@ impl LiveMds {
             if is_down() {
                 return false;
             }
+        }
+    }
+
+    /// Waits until as many events have been handled. Must not be called from a handler.
+    pub(crate) fn wait_until_handled(&self, events: u64) {
+        let mut state = lock(&self.state);
+        while state.handled < events {
+            state.waiting += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+    }
+}
+
+impl LiveMd {
+    /// Counts an event of the descriptor as handled.
+    pub(crate) fn count_handled(&self) {
+        let mut state = lock(&self.0.state);
+        state.handled += 1;
+        if state.waiting > 0 {
+            self.0.changed.notify_all();
         }
     }
 }
@@ -62,7 +85,7 @@ impl Drop for LiveMd {
         let mut state = lock(&self.0.state);
         state.count -= 1;
         if state.count == 0 && state.waiting > 0 {
-            self.0.none_left.notify_all();
+            self.0.changed.notify_all();
         }
     }
 }

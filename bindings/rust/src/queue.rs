@@ -231,7 +231,7 @@ impl EventQueue {
 /// Returns the oldest event of the first of these queues that has one, with the index of that queue: their order is their priority. Waits
 /// for an event, at most for this time.
 pub fn poll_any(queues: &[&EventQueue], timeout: Duration) -> Result<Option<(usize, Event)>, Errno> {
-    let mut eqs: Vec<_> = queues.iter().map(|queue| queue.queue.handle()).collect();
+    let polled: Vec<_> = queues.iter().map(|queue| &queue.queue).collect();
     // A time that the clock cannot express is without limit.
     let deadline = Instant::now().checked_add(timeout);
     loop {
@@ -244,7 +244,7 @@ pub fn poll_any(queues: &[&EventQueue], timeout: Duration) -> Result<Option<(usi
             // The part of a millisecond counts as a whole one, so that the loop does not spin.
             Some(left) => c_long::try_from(left.as_micros().div_ceil(1000)).unwrap_or(c_long::MAX),
         };
-        let is_over = raw::poll_any(&mut eqs, timeout_ms)?.is_none() && timeout_ms == 0;
+        let is_over = !raw::poll_any(&polled, timeout_ms)? && timeout_ms == 0;
         if is_over {
             return Ok(queues.iter().enumerate().find_map(|(at, queue)| Some((at, queue.pop()?))));
         }

@@ -28,7 +28,7 @@ pub struct Queue<O> {
 /// The owner and the count of a descriptor: its `user_ptr`.
 struct Context<O> {
     owner: O,
-    _live: LiveMd,
+    live: LiveMd,
 }
 
 thread_local! {
@@ -51,7 +51,9 @@ unsafe extern "C" fn handle<O: MdOwner>(event: *mut sys::lnet_event) {
     // A call of LNet in a handler may have run this one.
     let outer = IN_HANDLER.replace(true);
     // SAFETY: it is there until the last event, and the events of a descriptor come one after the other: nobody else is here.
-    unsafe { &mut *context }.owner.on_event(event);
+    let Context { owner, live } = unsafe { &mut *context };
+    owner.on_event(event);
+    live.count_handled();
     if event.unlinked != 0 {
         // SAFETY: a box that `post` gave away, and this is the last event.
         drop(unsafe { Box::from_raw(context) });
@@ -85,7 +87,7 @@ impl<O: MdOwner> Queue<O> {
         md: sys::lnet_md,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> c_int,
     ) -> Result<sys::lnet_handle_md, Errno> {
-        let context = Box::into_raw(Box::new(Context { owner, _live: self.live_mds.add() }));
+        let context = Box::into_raw(Box::new(Context { owner, live: self.live_mds.add() }));
         let md = sys::lnet_md { eq_handle: self.eq, user_ptr: context.cast(), ..md };
         let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
         match Errno::check(make(md, &raw mut handle)) {
@@ -99,9 +101,10 @@ impl<O: MdOwner> Queue<O> {
     }
 
     /// Lets LNet make progress on the calling thread until there is an event, at most for this time in milliseconds; a negative time is
-    /// without limit. Returns whether there was one. [`Errno::Busy`] in a handler, unless the time is 0.
+    /// without limit. Returns whether there was one: when the queue has no further one, all have been handled. [`Errno::Busy`] in a
+    /// handler, unless the time is 0.
     pub fn poll(&self, timeout_ms: c_long) -> Result<bool, Errno> {
-        poll_any(&mut [self.eq], timeout_ms).map(|which| which.is_some())
+        poll_any(&[self], timeout_ms)
     }
 
     /// Waits for the last events of all descriptors, which their owners have unlinked, and frees the queue. If the network goes down
@@ -121,18 +124,28 @@ impl<O> fmt::Debug for Queue<O> {
     }
 }
 
-/// Does the same as [`Queue::poll`] for several queues; returns the index of the one with the event.
-pub(crate) fn poll_any(eqs: &mut [sys::lnet_handle_eq], timeout_ms: c_long) -> Result<Option<usize>, Errno> {
+/// Does the same as [`Queue::poll`] for several queues.
+pub(crate) fn poll_any<O>(queues: &[&Queue<O>], timeout_ms: c_long) -> Result<bool, Errno> {
+    let mut eqs: Vec<_> = queues.iter().map(|queue| queue.eq).collect();
     let count = eqs.len().try_into().map_err(|_| Errno::Invalid)?;
-    let mut event = MaybeUninit::uninit();
+    let mut event = MaybeUninit::<sys::lnet_event>::uninit();
     let mut which = 0;
-    // SAFETY: that many handles; the event is written to memory for one, and not read.
+    // SAFETY: that many handles, in memory of this function; the event is written to memory of this function for one.
     let polled =
         unsafe { sys::LNetEQPoll(eqs.as_mut_ptr(), count, timeout_ms, event.as_mut_ptr(), &raw mut which) };
     match Errno::check(polled) {
-        Ok(0) => Ok(None),
+        Ok(0) => return Ok(false),
         // The handler had the earlier events, too.
-        Ok(_) | Err(Errno::Overflow) => Ok(usize::try_from(which).ok()),
-        Err(errno) => Err(errno),
+        Ok(_) | Err(Errno::Overflow) => {}
+        Err(errno) => return Err(errno),
     }
+    // SAFETY: LNet has written the event, as it says by these results.
+    let sequence = unsafe { (&raw const (*event.as_ptr()).sequence).read() };
+    // LNet stores an event before it calls the handler. Without an event more, nothing would wake this thread once the handler has returned.
+    if let Some(queue) = usize::try_from(which).ok().and_then(|which| queues.get(which))
+        && !in_handler()
+    {
+        queue.live_mds.wait_until_handled(sequence);
+    }
+    Ok(true)
 }
