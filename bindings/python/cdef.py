@@ -9,6 +9,9 @@ from pathlib import Path
 
 HEADERS = ("lnet/types.h", "lnet/api.h", "lnet/nidstr.h")
 
+# The release whose API the package uses, as the macro LNET_API of the headers names it: 2.10.
+RELEASE = 0x20A00
+
 # The types of <linux/types.h>, <stdbool.h> and <stddef.h>; cffi knows the standard ones.
 BASE_TYPES = """
 typedef int32_t __s32;
@@ -24,7 +27,35 @@ def declarations(include: Path) -> str:
     text = "".join((include / header).read_text(encoding="utf-8") for header in HEADERS)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\\\n", " ", text)
+    text = _of_release(text)
     return BASE_TYPES + _constants(text) + _types_and_functions(text)
+
+
+def _of_release(text: str) -> str:
+    """Return the text without the branches of other releases; other conditions stay."""
+    lines: list[str] = []
+    # Of each condition within which the line is: whether its branch is of the release; None for another condition.
+    branches: list[bool | None] = []
+    for line in text.splitlines(keepends=True):
+        condition = re.fullmatch(r"#if LNET_API (<|>=) (0x[0-9a-f]+)\n", line)
+        is_of_other_condition = False
+        if condition:
+            is_before = int(condition[2], 16) > RELEASE
+            branches.append(is_before == (condition[1] == "<"))
+        elif line.startswith("#if"):
+            branches.append(None)
+            is_of_other_condition = True
+        elif line.startswith("#else"):
+            branch = branches.pop()
+            branches.append(None if branch is None else not branch)
+            is_of_other_condition = branch is None
+        elif line.startswith("#endif"):
+            is_of_other_condition = branches.pop() is None
+        else:
+            is_of_other_condition = True
+        if is_of_other_condition and False not in branches:
+            lines.append(line)
+    return "".join(lines)
 
 
 def _constants(text: str) -> str:
