@@ -16,6 +16,12 @@ pub enum When {
 
 use When::{After, Around, Before, Section};
 
+/// The health that a command has just set rises with time.
+const HALF_HEALTH: &[&str] = &[
+    "lnetctl net set --nid 10.99.0.11@tcp --health 500",
+    "lnetctl net show --net tcp -v 3 | grep -q 'health value: 500'",
+];
+
 /// An interface whose health is low, as it was on the kernel's node. It rises with time.
 const LOW_HEALTH: &[&str] = &[
     "lnetctl net set --nid 10.99.1.11@tcp --health 600",
@@ -113,6 +119,7 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         ],
         "was done on the kernel's node, or happened to it, as what follows shows",
     ),
+    (Around("§net set: lnetctl net show --net tcp -v 4"), HALF_HEALTH, "it gets well by and by"),
     (Around("§udsp: lnetctl net show -v 4"), LOW_HEALTH, "it gets well by and by"),
     (Around("§udsp: lnetctl export"), LOW_HEALTH, "it gets well by and by"),
     (
