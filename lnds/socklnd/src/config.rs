@@ -104,6 +104,11 @@ impl SocklndConfig {
         }
     }
 
+    /// Whether connections of this type are made to another port than those for small messages.
+    pub(crate) const fn has_own_port(&self, kind: ConnectionType) -> bool {
+        self.port_for(kind) != self.accept_port
+    }
+
     /// The ports that an NI listens on: one or two.
     pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
         let bulk = Some(self.accept_port_bulk).filter(|port| *port != 0 && *port != self.accept_port);

@@ -4,12 +4,14 @@
 mod support;
 
 use lnet_core::topology::Route;
-use lnet_core::{Errno, Event, EventKind, NiTunables};
+use lnet_core::{Clock, Errno, Event, EventKind, NiTunables};
 use lnet_wire::{NetId, NetType, Nid};
 use log::LevelFilter;
+use socket2::{Domain, Socket, Type};
 use socklnd::proto::{ConnectionType, Hello, Version};
 use socklnd::{SocklndConfig, SocklndCounters};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 use support::*;
 use test_support::log_recorder;
@@ -163,6 +165,72 @@ fn a_node_that_the_peer_has_connected_to_connects_with_version_4_itself() {
     assert_eq!(all[0].read_lnet().0.dest_nid, large());
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
     assert_eq!(older.read_to_end(), Vec::<u8>::new());
+}
+
+/// The port for bulk on which the peer does not accept.
+enum BulkPort {
+    /// Connects to it have been refused, and the next is not due.
+    Refused,
+    /// A connect to it has no response when the message comes, and times out.
+    NoResponse,
+    /// A connect to it has no response when the message comes, and is refused then.
+    RefusedLater,
+}
+
+/// Listens on a port with a full backlog, so that the system drops further connects to it.
+fn full_listener(ip: Ipv4Addr, port: u16) -> (Socket, TcpStream) {
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    listener.bind(&SocketAddr::from((ip, port)).into()).unwrap();
+    listener.listen(0).unwrap();
+    (listener, TcpStream::connect((ip, port)).unwrap())
+}
+
+/// Whether the system of this process has a connect to this address without a response.
+fn is_connecting(ip: Ipv4Addr, port: u16) -> bool {
+    const SYN_SENT: &str = "02";
+    let row = format!(" {:08X}:{port:04X} {SYN_SENT} ", u32::from(ip).swap_bytes());
+    std::fs::read_to_string("/proc/net/tcp").unwrap().contains(&row)
+}
+
+/// Fails if what becomes of connects for bulk, to a port of their own, is taken for what becomes of connects of version 4.
+#[test]
+fn messages_that_need_version_4_get_out_although_the_peer_has_no_port_for_bulk() {
+    for case in [BulkPort::Refused, BulkPort::NoResponse, BulkPort::RefusedLater] {
+        let (low, high, port) = addresses();
+        let bulk = std::iter::repeat_with(|| free_port(low, high)).find(|bulk| *bulk != port).unwrap();
+        let full = (!matches!(case, BulkPort::Refused)).then(|| full_listener(low, bulk));
+        let (clock, pause) = (manual_clock(), Duration::from_secs(1));
+        let config = SocklndConfig { accept_port_bulk: bulk, min_reconnect: pause, ..config(port) };
+        let node = Node::start_with_clock(tcp(high), config, Arc::clone(&clock) as Arc<dyn Clock>);
+        add_route(&node, large().net(), low);
+        let listener = Listening::on(low, port);
+        let md = node.bind_bytes(pattern(8, 1));
+        node.put(md, tcp(low), false);
+        let (mut older, kind) = listener.accept(low);
+        assert_eq!((older.version, kind), (Version::V3, ConnectionType::Control));
+        older.read_lnet();
+        assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+        match case {
+            BulkPort::Refused => {
+                wait_for("a refusal", || node.counters().connects_failed == 1);
+                clock.advance(pause);
+                wait_for("another refusal", || node.counters().connects_failed == 2);
+                node.put(md, large(), false);
+            }
+            BulkPort::NoResponse | BulkPort::RefusedLater => {
+                wait_for("the connect for bulk", || is_connecting(low, bulk));
+                node.put(md, large(), false);
+                match case {
+                    BulkPort::NoResponse => clock.advance(Duration::from_secs(5)),
+                    _ => drop(full),
+                }
+            }
+        }
+        let (mut raw, kind) = listener.accept(low);
+        assert_eq!((raw.version, kind), (Version::V4, ConnectionType::Control));
+        assert_eq!(raw.read_lnet().0.dest_nid, large());
+        assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    }
 }
 
 #[test]

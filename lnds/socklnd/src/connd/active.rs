@@ -293,9 +293,7 @@ impl Connd {
     /// Whether `error` is that of a connect to a port for bulk on which the peer does not listen.
     fn is_bulk_port_refused(&self, key: usize, error: &io::Error) -> bool {
         let Some(Handshake::Active(active)) = self.entries.get(key) else { return false };
-        let config = &self.shared.config;
-        error.kind() == ErrorKind::ConnectionRefused
-            && config.port_for(active.machine.kind()) != config.accept_port
+        error.kind() == ErrorKind::ConnectionRefused && self.shared.config.has_own_port(active.machine.kind())
     }
 
     /// Handles a connect to a port for bulk on which the peer does not listen: bulk goes by its other connections, which one line says.
@@ -317,7 +315,9 @@ impl Connd {
         } else {
             log::debug!("{id}: does not listen on port {port} for bulk yet");
         }
-        peer.fail_waiting(Errno::ConnectionRefused);
+        if let Next::Failed(_) = next {
+            peer.fail_waiting(Errno::ConnectionRefused);
+        }
         self.plan_next_connect(&peer, next);
     }
 

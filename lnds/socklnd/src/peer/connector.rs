@@ -97,6 +97,7 @@ impl Peer {
             return None;
         };
         state.schedule.begin(now);
+        state.last_requested = Some(kind);
         state.failed_fast = false;
         let heard = state.peer_incarnation.map(|known| known.version).or(state.proposed);
         let usual = self.ni.shared.config.use_protocol;
@@ -135,8 +136,13 @@ impl Peer {
         state.schedule.again(now, self.pace())
     }
 
+    /// Notes that the connect failed. Returns the next step: another connect at once if this one was for bulk, to a port of its own, and
+    /// messages wait for connections of version 4.
     pub(crate) fn connect_failed(&self, now: Time) -> Next {
         let mut state = lock(&self.state);
+        if state.is_to_be_replaced() && state.last_connect_was_to_port_for_bulk(&self.ni.shared.config) {
+            return state.schedule.again(now, self.pace());
+        }
         let connected = !state.connections.is_empty();
         state.schedule.failed(now, self.pace(), connected)
     }

@@ -95,6 +95,8 @@ struct PeerState {
     proposed: Option<Version>,
     /// The type of connection to request next; `None` when the set is complete.
     wanted: Option<ConnectionType>,
+    /// The type of connection that the last connect requested.
+    last_requested: Option<ConnectionType>,
     version_4: NeedOfVersion4,
     replaced: Replaced,
     waiting: VecDeque<WaitingMessage>,

@@ -4,6 +4,7 @@
 //! ones, and they stay until the peer has ended them and has confirmed what was sent on them.
 
 use super::{ConnSlot, Peer, PeerState, WaitingMessage};
+use crate::config::SocklndConfig;
 use crate::conn::{ConnPhase, Connection};
 use crate::decide::version::{fit_all_versions, large_nid};
 use crate::proto::Version;
@@ -76,6 +77,11 @@ impl PeerState {
     /// Whether the peer's connections, which are of an older version, are to be replaced.
     pub(super) fn is_to_be_replaced(&self) -> bool {
         self.wants_version_4() && !self.connections.is_empty()
+    }
+
+    /// Whether the last connect was made to a port for bulk alone: its failure says nothing of other connections.
+    pub(super) fn last_connect_was_to_port_for_bulk(&self, config: &SocklndConfig) -> bool {
+        self.last_requested.is_some_and(|kind| config.has_own_port(kind))
     }
 
     /// Notes the need of a message that is to wait for a connection; the message comes back if the peer has refused version 4.
@@ -151,7 +157,8 @@ impl Peer {
                 let failure = ConnError::NoRoute.failure(BytesSent::Nothing);
                 return Ok(SendOutcome::Done(message, Err(failure)));
             }
-            if state.schedule.is_backing_off(now) {
+            let only_bulk_failed = state.last_connect_was_to_port_for_bulk(&self.ni.shared.config);
+            if !only_bulk_failed && state.schedule.is_backing_off(now) {
                 let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
                 let failure = ConnError::NotConnected(why).failure(BytesSent::Nothing);
                 return Ok(SendOutcome::Done(message, Err(failure)));
@@ -168,7 +175,7 @@ impl Peer {
             };
             if is_new {
                 state.active = true;
-                if !state.schedule.has_failed() {
+                if only_bulk_failed || !state.schedule.has_failed() {
                     state.schedule.start_over();
                 }
                 self.recount(state);
