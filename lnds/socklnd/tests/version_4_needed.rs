@@ -8,8 +8,10 @@ use lnet_core::{Clock, Errno, Event, EventKind, NiTunables};
 use lnet_wire::{NetId, NetType, Nid};
 use log::LevelFilter;
 use socket2::{Domain, Socket, Type};
+use socklnd::proto::frame::{Head, Incoming};
 use socklnd::proto::{ConnectionType, Hello, Version};
 use socklnd::{SocklndConfig, SocklndCounters};
+use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -231,6 +233,46 @@ fn messages_that_need_version_4_get_out_although_the_peer_has_no_port_for_bulk()
         assert_eq!(raw.read_lnet().0.dest_nid, large());
         assert_eq!(node.expect(EventKind::Send).status, Ok(()));
     }
+}
+
+/// Fails if a message on a replaced connection waits for its delivery ACK as long as the peer sends others there.
+#[test]
+fn a_message_on_a_replaced_connection_fails_without_its_delivery_ack_and_the_others_go_on() {
+    const NUMBER: u64 = 2;
+    let clock = manual_clock();
+    let (node, low, high, port) =
+        node_of_same_implementation_with_clock(Arc::clone(&clock) as Arc<dyn Clock>, |_| {});
+    node.offer(buffer(100));
+    let control = ConnectionType::Control;
+    let mut older = Raw::open_as_same_implementation(low, high, port, NUMBER, control);
+    wait_for("the connection", || node.counters().accepted == 1);
+    let md = node.bind_bytes(pattern(8, 1));
+    node.put(md, tcp(low), false);
+    older.read_lnet();
+    let asked = Hello { version: Version::V4, ..hello_of_same_implementation(low, high, NUMBER, control) };
+    let (mut raw, answer) = Raw::send_hello(low, high, port, &asked);
+    assert_eq!((answer.version, answer.connection_type), (Version::V4, Some(control)));
+    wait_for("the connection", || node.counters().accepted == 2);
+    let arriving = message(Version::V3, &put_header(tcp(low), tcp(high), 100, false), NO_COOKIES, &[1; 100]);
+    let mut send = None;
+    wait_for("the end of the message", || {
+        // If that fails the node has closed the connection, and its core knows that already.
+        let _ = older.stream.write_all(&arriving);
+        send = Some(node.event()).filter(|event| event.kind == EventKind::Send);
+        clock.advance(Duration::from_secs(1));
+        send.is_some()
+    });
+    assert_eq!(send.unwrap().status, Err(Errno::TimedOut));
+    older.read_to_end();
+    node.put(md, tcp(low), false);
+    let request = loop {
+        if let Incoming::Message { cookies, .. } = raw.read_message().0 {
+            break cookies.request;
+        }
+    };
+    raw.send(Head::noop(cookies_of(0, request)).bytes());
+    let mut events = std::iter::repeat_with(|| node.event());
+    assert_eq!(events.find(|event| event.kind == EventKind::Send).unwrap().status, Ok(()));
 }
 
 #[test]

@@ -259,7 +259,7 @@ impl Peer {
             self.keep_alive(now);
         }
         self.log_bulk_by_control(now);
-        self.end_replaced() && is_idle
+        self.end_replaced(now) && is_idle
     }
 
     /// Logs, once, that bulk goes by a connection for small messages because the peer, which connects, has made no other. If its connects for

@@ -307,9 +307,10 @@ impl Peer {
         }
     }
 
-    /// Ends the replaced connections that have nothing left to do. To be called periodically. Returns whether there are none.
-    pub(super) fn end_replaced(&self) -> bool {
-        let (written, over) = {
+    /// Ends the replaced connections that have nothing left to do, or on which delivery ACKs are overdue. To be called periodically.
+    /// Returns whether there are none.
+    pub(super) fn end_replaced(&self, now: Time) -> bool {
+        let (written, stalled, over) = {
             let state = &mut *lock(&self.state);
             if state.replaced.is_empty() {
                 return true;
@@ -321,14 +322,21 @@ impl Peer {
                 .filter(|it| it.connection.phase() == ConnPhase::Open && !it.connection.has_unsent())
                 .map(|it| Arc::clone(&it.connection))
                 .collect();
+            let is_stalled = |it: &mut ReplacedConn| it.connection.is_ack_overdue(now);
+            let stalled: Vec<_> = all.extract_if(.., is_stalled).map(|it| it.connection).collect();
             let is_over = |it: &mut ReplacedConn| {
                 it.ended_by_peer && !it.connection.has_unsent() && !it.connection.awaits_acks()
             };
             let over: Vec<_> = all.extract_if(.., is_over).map(|it| it.connection).collect();
-            (written, over)
+            (written, stalled, over)
         };
         for connection in written {
             connection.drain_if_written(ConnError::Replaced);
+        }
+        for connection in stalled {
+            self.ni.counts.timed_out.add();
+            log::debug!("{}: no delivery ACKs received on a replaced connection; closing it", self.id);
+            connection.close(ConnError::Stalled);
         }
         for connection in over {
             connection.close(ConnError::Replaced);
