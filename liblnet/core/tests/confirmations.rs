@@ -7,13 +7,13 @@ mod support;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::topology::Route;
 use lnet_core::{
-    ArrivingMessage, CarriedOrigin, Cause, Confirmation, Delivery, Errno, EventKind, MdOptions,
-    MessageOrigin, OutgoingMessage, Provenance, SendFailure, Settings,
+    ArrivingMessage, CarriedOrigin, Cause, Confirmation, Delivery, Errno, EventKind, FatalReporter,
+    MdOptions, MessageOrigin, OutgoingMessage, Provenance, SendFailure, Settings,
 };
 use lnet_wire::{Body, Header, Nid, WireHandle};
 use std::num::NonZeroU64;
 use std::time::Duration;
-use support::{FakeDriver, OnSend, Rig, THIS_NODE, header_from, on_net, put_body, tcp};
+use support::{FakeDriver, OnSend, Rig, THIS_NODE, header_from, nid, on_net, put_body, tcp};
 
 const SENT: (EventKind, Result<(), Errno>, bool) = (EventKind::Send, Ok(()), true);
 /// The failure of a message whose connection broke while it was being sent.
@@ -32,16 +32,14 @@ fn number(id: u64) -> NonZeroU64 {
 fn sender(gateways: &[u32]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).build();
     for gateway in gateways {
-        let route = Route {
-            net: far(1).net(),
-            gateway: tcp(*gateway),
-            hops: None,
-            priority: 0,
-            health_sensitivity: 1,
-        };
-        rig.core.admin().add_route(route).unwrap();
+        rig.core.admin().add_route(route(tcp(*gateway))).unwrap();
     }
     rig
+}
+
+/// A route to `tcp1`.
+fn route(gateway: Nid) -> Route {
+    Route { net: far(1).net(), gateway, hops: None, priority: 0, health_sensitivity: 1 }
 }
 
 /// The first hop, the id and the origin of each message that the driver keeps.
@@ -322,6 +320,35 @@ fn a_gateway_that_has_messages_and_says_nothing_is_pinged_and_then_left() {
             assert!(again.iter().any(|(to, is_ping)| *to != first && !is_ping), "{again:?}");
         }
     }
+}
+
+/// Fails if only the interfaces with NIDs of the gateway's own address family count as paths to it, of which none works.
+#[test]
+fn a_gateway_that_says_nothing_is_pinged_and_left_by_an_interface_of_the_other_address_family() {
+    let gateways = ["fd99::8@tcp", "fd99::9@tcp"].map(nid);
+    let driver = FakeDriver::new(OnSend::Keep).naming();
+    let rig = Rig::builder(driver).nids([tcp(1), nid("fd99::1@tcp")]).build();
+    let md = rig.attach(-1, MdOptions::OP_PUT.0);
+    for gateway in gateways {
+        rig.core.admin().add_route(route(gateway)).unwrap();
+        // What has been heard on an interface is reached from it.
+        let RxAction::Deliver(message) = rig.arrives(&header_from(gateway, put_body(None), 0)) else {
+            panic!("the message of {gateway} was not accepted")
+        };
+        rig.core.data_path().received(message, Ok(()));
+    }
+    rig.core.data_path().md_unlink(md).unwrap();
+    rig.core.admin().set_ni_fatal(nid("fd99::1@tcp"), FatalReporter::Host, Some("link down"));
+    rig.core.monitor().run();
+    rig.put(rig.bind(1), far(5));
+    let first = sent(&rig)[0].0;
+    assert!(gateways.contains(&first));
+    pass(&rig, 3);
+    let pings = rig.driver.ni(0).map_kept(|message| (message.next_hop().nid, is_ping(message)));
+    assert!(pings.contains(&(first, true)), "{pings:?}");
+    rig.driver.ni(0).aborted();
+    pass(&rig, 3);
+    assert!(rig.driver.ni(0).aborted().contains(&first));
 }
 
 #[test]

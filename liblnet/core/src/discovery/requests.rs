@@ -221,7 +221,7 @@ fn path(topology: &Topology, peer: &Peer, wanted: Option<(Nid, Nid)>) -> Option<
             let paths: Vec<(Vec<&Arc<Ni>>, Nid)> = peer
                 .nids
                 .iter()
-                .map(|remote| (select::local_nis_to(nets, topology.peer_ni(*remote).as_deref()), *remote))
+                .map(|remote| (select::local_nis_to_try(nets, topology.peer_ni(*remote).as_deref()), *remote))
                 .filter(|(local, _)| !local.is_empty())
                 .collect();
             let paths: Vec<(&[&Arc<Ni>], Nid)> =

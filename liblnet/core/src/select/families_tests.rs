@@ -238,3 +238,31 @@ fn an_explanation_names_the_interfaces_that_are_no_paths_for_their_family() {
     assert_eq!(explained.chosen.destination(), nid(PEER_V4));
     assert_eq!(why(&explained.peer_nis), [(nid(PEER_V6), Criterion::Family)]);
 }
+
+#[test]
+fn a_nid_is_tried_from_interfaces_of_its_own_family_if_one_works_and_otherwise_from_all_that_reach_it() {
+    const V4_BOTH: &str = "10.0.0.1@tcp+";
+    type Case<'a> = (&'a [&'a str], Option<&'a str>, &'a [&'a str], &'a [&'a str]);
+    let table: &[Case<'_>] = &[
+        (&[V4_BOTH, V6], None, &[V6, V4], &[V6]),
+        (&[V4_BOTH, V6], Some(V6), &[V6, V4], &[V6, V4]),
+        (&[V4_BOTH, V6], Some(V4), &[V6, V4], &[V6]),
+        (&[V4, V6], Some(V6), &[V6], &[V6]),
+        (&[V4_BOTH], None, &[V4], &[V4]),
+        (&[V4], None, &[], &[]),
+    ];
+    for (locals, failed, paths, tried) in table {
+        let nets = own(locals);
+        if let Some(failed) = failed {
+            nets.ni(nid(failed)).unwrap().set_fatal(FatalReporter::Host, true);
+        }
+        let (_table, peer_nis) = peer(&[PEER_V6], PeerState::MULTI_RAIL);
+        let nids = |nis: Vec<&Arc<Ni>>| nis.iter().map(|ni| ni.nid().to_string()).collect::<Vec<_>>();
+        assert_eq!(nids(local_nis_to(&nets, Some(&peer_nis[0]))), *paths, "{locals:?} without {failed:?}");
+        assert_eq!(
+            nids(local_nis_to_try(&nets, Some(&peer_nis[0]))),
+            *tried,
+            "{locals:?} without {failed:?}"
+        );
+    }
+}

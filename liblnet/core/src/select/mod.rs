@@ -29,7 +29,7 @@ pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
     for_each_path, has_other_gateway, has_other_path, has_proven_path, has_usable_path, is_avoided,
     is_only_path, is_reached_from_another, is_reached_without, is_route_up, is_route_usable, is_routed_too,
-    is_usable, local_nis_to, may_try_other_path,
+    is_usable, local_nis_to, local_nis_to_try, may_try_other_path,
 };
 pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state, routes_to};

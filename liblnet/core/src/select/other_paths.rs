@@ -63,18 +63,30 @@ pub(crate) fn has_proven_path(nets: &Nets, peer: &Peer) -> bool {
     peer.is_multi_rail() && any_path(nets, peer, |ni, its| !is_avoided(ni, its) && !its.is_suspect_from(ni))
 }
 
-/// The interfaces that are paths to a peer NI: those of its own address family, if there are any, otherwise others that reach it.
+/// The interfaces that are paths to a peer NI: those of its own address family first, then others that reach it.
 pub(crate) fn local_nis_to<'a>(nets: &'a Nets, peer_ni: Option<&PeerNi>) -> Vec<&'a Arc<Ni>> {
     let Some((peer_ni, net)) = peer_ni.and_then(|its| Some((its, nets.net(its.nid().net())?))) else {
         return Vec::new();
     };
-    let family = AddressFamily::of(peer_ni.nid());
-    let (own, others): (Vec<_>, Vec<_>) = net
-        .nis()
-        .iter()
-        .filter(|ni| can_reach(ni, peer_ni))
-        .partition(|ni| AddressFamily::of(ni.nid()) == family);
-    if own.is_empty() { others } else { own }
+    let mut all: Vec<_> = net.nis().iter().filter(|ni| can_reach(ni, peer_ni)).collect();
+    all.sort_by_key(|ni| !is_of_family(ni, peer_ni));
+    all
+}
+
+/// The interfaces from which a peer NI is tried in turn: those of its own address family if any of them works, otherwise all that are paths
+/// to it.
+pub(crate) fn local_nis_to_try<'a>(nets: &'a Nets, peer_ni: Option<&PeerNi>) -> Vec<&'a Arc<Ni>> {
+    let mut all = local_nis_to(nets, peer_ni);
+    let own = all.iter().take_while(|ni| peer_ni.is_some_and(|its| is_of_family(ni, its)));
+    let own: Vec<_> = own.copied().collect();
+    if own.iter().any(|ni| !ni.is_fatal()) {
+        all = own;
+    }
+    all
+}
+
+fn is_of_family(ni: &Ni, peer_ni: &PeerNi) -> bool {
+    AddressFamily::of(ni.nid()) == AddressFamily::of(peer_ni.nid())
 }
 
 /// Whether there is a path from this node to exactly this peer NI that is not avoided.
