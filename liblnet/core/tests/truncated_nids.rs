@@ -95,6 +95,9 @@ fn a_shortened_nid_is_answered_and_said_once_and_does_not_become_a_peer() {
         let expected = if is_known_before { vec![vec![nid(V4), nid(&v6)]] } else { Vec::new() };
         assert_eq!(peers(&rig), expected);
         assert!(!is_known(&rig, &rest));
+        for (its, is_of_node) in [(&*rest, false), (V4, true), (&*v6, true)] {
+            assert_eq!(rig.core.data_path().is_of_node(nid(its)), is_of_node, "{its}");
+        }
         let whole = if is_known_before { v6.clone() } else { format!("fd99:{number}:...") };
         assert_eq!(said(Level::Warn, &["peer", &rest, "no node has this NID", &whole]), 1);
         assert_eq!(said(Level::Warn, &["peer", &rest]), 1);

@@ -348,7 +348,7 @@ log_classes! {
         name: "peer_nid_truncated",
         level: Warn,
         limit: AnyPeer,
-        meaning: "Messages came from a NID that no node has: a node with NIDs of both address families in one net sent to an IPv4 NID from an IPv6 NID, in a protocol that holds four bytes of its address, as kernel nodes of 2.17 do. They are answered, the NID is not kept as a peer, and is not merged with any. Said once for each NID.",
+        meaning: "Messages came from a NID that no node has: a node with NIDs of both address families in one net sent to an IPv4 NID from an IPv6 NID, in a protocol that holds four bytes of its address, as kernel nodes of 2.17 do. They are answered, the NID is not kept as a peer, and is not merged with any. Said once for each NID, whose connections have no lines from then on; `peer_closed` may come first, while nothing tells this node yet what the NID is.",
         action: "Nothing on this node. On the other node requests may hang for a while: there, give the NIs of the two families different nets, or configure those of one family only.",
     }
     OriginRefused {

@@ -3,13 +3,17 @@
 
 mod support;
 
-use lnet_core::EventKind;
+use lnet_core::lnd::Upcalls;
+use lnet_core::{Errno, EventKind};
+use lnet_wire::Nid;
 use log::LevelFilter;
 use socklnd::SocklndConfig;
 use socklnd::proto::ConnectionType::{BulkIn, BulkOut, Control};
+use socklnd::proto::frame::Head;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
+use support::forwarding::{Hooks, node_with};
 use support::*;
 use test_support::log_recorder;
 
@@ -136,6 +140,48 @@ fn where_the_peer_has_a_port_for_bulk_and_this_node_does_not_bulk_goes_by_contro
     bulk_arrives();
     assert_eq!(said().len(), 1);
     assert!(said()[0].contains(&format!("a port other than {port}")), "{:?}", said());
+}
+
+/// A core that takes no peer's NID for that of a node.
+struct NoNode;
+
+impl Hooks for NoNode {
+    fn is_of_node(&self, _: &dyn Upcalls, _: Nid) -> bool {
+        false
+    }
+}
+
+/// Fails if the connections of a shortened NID, of which the core has said what it is, have lines of their own.
+#[test]
+fn nothing_is_said_of_the_connections_of_a_nid_that_no_node_has() {
+    log_recorder::listen(LevelFilter::Debug);
+    let (low, high, port) = addresses();
+    let clock = manual_clock();
+    let its_clock = Arc::clone(&clock) as Arc<dyn lnet_core::Clock>;
+    let config = same_implementation(config(port), 1);
+    let node = node_with(&Arc::new(NoNode), tcp(high), config, its_clock);
+    let mut control = Raw::open_as_same_implementation(low, high, port, 2, Control);
+    wait_for("the connection", || node.counters().accepted == 1);
+    node.put(node.bind_bytes(pattern(BULK, 1)), tcp(low), false);
+    let (_, cookies, payload) = control.read_lnet();
+    assert_eq!(payload.len(), BULK);
+    control.send(Head::noop(cookies_of(0, cookies.request)).bytes());
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    // The line about bulk would be due before the message fails.
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    let send = node.expect_as_time_passes(&clock, Duration::from_secs(1), EventKind::Send);
+    assert_eq!(send.status, Err(Errno::TimedOut));
+    assert_eq!(lines_of(low, "no connection for bulk"), [""; 0]);
+    let mut control = Raw::open_as_same_implementation(low, high, port, 2, Control);
+    wait_for("the connection", || node.counters().accepted == 2);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    control.read_lnet();
+    drop(control);
+    assert!(node.expect(EventKind::Send).status.is_err());
+    assert_eq!(node.counters().closed_by_peer, 1);
+    // The line would be written by the thread that ends the connection, after the event.
+    drop(node);
+    assert_eq!(lines_of(low, "closed its connections"), [""; 0]);
 }
 
 #[test]

@@ -187,6 +187,10 @@ impl Upcalls for DataPath {
         self.take_confirmation(from, id, confirmation);
     }
 
+    fn is_of_node(&self, peer: Nid) -> bool {
+        !self.topology.is_truncated_nid(peer)
+    }
+
     fn count_partial(&self, change: Partial) {
         self.message_counters.partial(change);
     }

@@ -336,6 +336,13 @@ pub trait Upcalls: Send + Sync {
         let _ = (ni, peer);
     }
 
+    /// Whether a node may have the NID `peer`. No node has what remains of a shortened one: the core has said so, and a driver writes no
+    /// further lines about its connections.
+    fn is_of_node(&self, peer: Nid) -> bool {
+        let _ = peer;
+        true
+    }
+
     /// Counts a change of a message that has arrived in part and is kept by the driver.
     fn count_partial(&self, change: Partial) {
         let _ = change;

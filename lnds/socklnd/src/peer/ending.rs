@@ -99,7 +99,7 @@ impl Peer {
     /// Logs that the peer has closed its connections while messages to it were in flight. Connections that are closed without
     /// messages in flight are not logged.
     fn log_closed_under_way(&self, unfinished: usize) {
-        if unfinished == 0 {
+        if unfinished == 0 || !self.ni.upcalls.is_of_node(self.id.nid) {
             return;
         }
         let peer = self.id.nid;
@@ -277,6 +277,9 @@ impl Peer {
             if has_bulk {
                 return;
             }
+        }
+        if !self.ni.upcalls.is_of_node(self.id.nid) {
+            return;
         }
         let config = &self.ni.shared.config;
         let ports: Vec<String> = config.ports().map(|port| port.to_string()).collect();

@@ -50,6 +50,10 @@ pub trait Hooks: Send + Sync + 'static {
     fn may_change_path(&self, upcalls: &dyn Upcalls, message: &OutgoingMessage) -> bool {
         upcalls.may_change_path(message)
     }
+
+    fn is_of_node(&self, upcalls: &dyn Upcalls, peer: Nid) -> bool {
+        upcalls.is_of_node(peer)
+    }
 }
 
 /// Makes a node with `hooks` between its core and its driver.
@@ -169,6 +173,10 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
 
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
         self.upcalls.connections_ended(ni, peer);
+    }
+
+    fn is_of_node(&self, peer: Nid) -> bool {
+        self.hooks.is_of_node(&*self.upcalls, peer)
     }
 
     fn release_credits(&self, credits: TakenCredits) {
