@@ -63,7 +63,7 @@ const OF_2_17: Variants = Variants {
         (
             "06 ",
             Instead::OfferVersion4,
-            "the kernel accepts, and squeezes its IPv6 NID into the eight bytes of version 3",
+            "the kernel accepts, and answers with a NID that no node has: version 3 has eight bytes for its IPv6 NID, which has more",
         ),
         (
             "26 ",
