@@ -92,6 +92,7 @@ fn a_peer_with_a_short_nid_that_was_heard_with_version_4_is_spoken_to_in_version
     // The peer has the higher version, and says so as it would over IPv6.
     let offer = Hello { version: Version::V4, connection_type: None, ..answer(&asked) };
     control.send(&offer.encode().unwrap());
+    let mut open = Vec::new();
     for kind in [ConnectionType::Control, ConnectionType::BulkIn, ConnectionType::BulkOut] {
         let (mut raw, request, _, asked, _) = accept(&listener);
         assert_eq!((request, asked.version, asked.connection_type), (1, Version::V4, Some(kind)));
@@ -100,7 +101,7 @@ fn a_peer_with_a_short_nid_that_was_heard_with_version_4_is_spoken_to_in_version
         if kind == ConnectionType::Control {
             assert_eq!(raw.read_lnet().0.src_nid, tcp(high));
         }
-        std::mem::forget(raw);
+        open.push(raw);
     }
 }
 
