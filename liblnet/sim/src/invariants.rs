@@ -4,7 +4,7 @@ use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::health::NiKind;
 use lnet_core::topology::PeerState;
-use lnet_core::{Core, DiscoveryMode, MAX_HEALTH};
+use lnet_core::{AddressFamily, Core, DiscoveryMode, MAX_HEALTH};
 use lnet_wire::Nid;
 use std::collections::HashMap;
 
@@ -169,7 +169,7 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     let (Some(core), Some(mine), Some(its)) = (world.core(a), world.spec(a), world.spec(b)) else {
         return Ok(());
     };
-    let is_known = |nid: &Nid| !mine.lacks_large_nids() || nid.to_u64().is_some();
+    let is_known = |nid: &Nid| !mine.lacks_large_nids() || AddressFamily::of(*nid) == AddressFamily::Short;
     let nids: Vec<Nid> = world.nids(b).into_iter().filter(is_known).collect();
     let both_discover = mine.discovery == DiscoveryMode::On && its.discovery != DiscoveryMode::Off;
     let mut talked = false;

@@ -15,9 +15,12 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// Finds the interface with this name or address; for `None` the host's first interface that is up, not the loopback and has an
 /// address. Where no address is given, `size` says of which family it is: [`NidSize::Large`] takes an IPv4 address only if there is no
-/// other. A name with [`LARGE`] behind it takes an IPv6 address, whatever `size` says. The name that is found for an IPv6 address is that of its
-/// link, if it is the first of the link; else the address. [`Errno::Invalid`] for IPv6 on a net that has none; [`Errno::NoDevice`] if there is no such interface, [`Errno::AddressNotAvailable`] if it has no address,
-/// [`Errno::NetworkDown`] if it is down. All three may pass, but for an address that no interface can have.
+/// other. A name with [`LARGE`] behind it takes an IPv6 address, whatever `size` says. The name that is found for an IPv6 address is that
+/// of its link, if it is the first of the link; else the address.
+///
+/// [`Errno::Invalid`] for IPv6 on a net that has none; [`Errno::NoDevice`] if there is no such interface,
+/// [`Errno::AddressNotAvailable`] if it has no address, [`Errno::NetworkDown`] if it is down. The last three may pass, but for an address
+/// that no interface can have.
 pub fn find(net: NetId, interface: Option<&str>, size: NidSize) -> Result<FoundInterface, StartError> {
     let (name, address) = match interface.map(without_large) {
         None => first_interface(families(size))?,

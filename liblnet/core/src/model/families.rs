@@ -34,6 +34,11 @@ impl AddressFamily {
             Address::Long(_) => Self::Long,
         }
     }
+
+    /// The place of the family in [`Self::ALL`].
+    pub(crate) const fn index(self) -> usize {
+        self as usize - 1
+    }
 }
 
 impl fmt::Display for AddressFamily {
@@ -113,6 +118,11 @@ mod tests {
             assert_eq!(other.are_one_with(one), are_one, "{other:?} and {one:?}");
         }
         assert_eq!(both.without(AddressFamily::Short), long);
+    }
+
+    #[test]
+    fn the_index_of_a_family_is_its_place_in_the_list_of_all() {
+        assert_eq!(AddressFamily::ALL.map(|family| AddressFamily::ALL[family.index()]), AddressFamily::ALL);
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Nets {
     pub(crate) fn with(&self, ni: Arc<Ni>) -> Result<Self, StartError> {
         let same = |its: &Arc<Ni>| {
             // An interface may have one NID of each family.
-            let is_same_family = its.nid().to_u64().is_some() == ni.nid().to_u64().is_some();
+            let is_same_family = AddressFamily::of(its.nid()) == AddressFamily::of(ni.nid());
             let (its, new) = (&its.config().interface, &ni.config().interface);
             new.is_some() && its == new && is_same_family
         };

@@ -184,8 +184,8 @@ impl<'a> Of<'a> {
         explanation.nets = others.chain(common).collect();
     }
 
-    /// The local NIs on a net, to this end of the next hop; `behind` is the destination behind that. The one for a peer that is not multi-rail stays (`is_bound`) unless rules or health decide
-    /// otherwise: nothing else counts.
+    /// The local NIs on a net, to this end of the next hop; `behind` is the destination behind that. The one for a peer that is not
+    /// multi-rail stays (`is_bound`) unless rules or health decide otherwise: nothing else counts.
     fn local_nis(
         self,
         explanation: &mut Explanation,

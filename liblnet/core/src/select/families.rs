@@ -9,7 +9,7 @@ use super::compare::best;
 use super::criteria::{LocalNiCandidate, NetCandidate};
 use super::direct::{best_peer_ni, held_peer_nis};
 use super::path_request::PathRequest;
-use super::path_state::{path_state, path_state_of};
+use super::path_state::{PathState, path_state, path_state_of};
 use super::preferring::{Preferences, Preferring};
 use crate::model::{AddressFamilies, AddressFamily, LOWEST_PRIORITY, Net, Ni, PeerNet, PeerNi, can_reach};
 use std::sync::Arc;
@@ -121,7 +121,7 @@ pub(super) fn candidates<'a>(
     net.nis().iter().enumerate().flat_map(move |(position, ni)| {
         let distance = distances.map_or(0, |distances| distances.to(ni));
         pairs_of(ni, peer_net).map(move |pair| {
-            let preference = preferences[pair.family as usize - 1].of(position, ni.nid());
+            let preference = preferences[pair.family.index()].of(position, ni.nid());
             let path_state = pair.path_state(path_request);
             (LocalNiCandidate::of(ni, path_state, pair.reach(), preference, distance), pair)
         })
@@ -169,7 +169,7 @@ impl FamilyPair<'_> {
         }
     }
 
-    fn path_state(&self, path_request: PathRequest<'_>) -> super::path_state::PathState {
+    fn path_state(&self, path_request: PathRequest<'_>) -> PathState {
         match self.reaches_all() {
             true => path_state_of(self.ni, &self.peer_net.nis, path_request),
             false => {

@@ -14,7 +14,7 @@ use crate::node::{NodeSpec, nid, nid6};
 use crate::trace::NodeId;
 use crate::violation::Violation;
 use crate::world::{World, WorldConfig};
-use lnet_core::{Settings, Time};
+use lnet_core::{AddressFamily, Settings, Time};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -61,9 +61,10 @@ impl Chaos {
             self.pass(Duration::from_secs(10));
         }
         let after = self.sent();
-        let has_ipv6 = |node: &NodeId| self.world.nids(*node).iter().any(|nid| nid.to_u64().is_none());
+        let is_ipv6 = |nid: &Nid| AddressFamily::of(*nid) == AddressFamily::Long;
+        let has_ipv6 = |node: &NodeId| self.world.nids(*node).iter().any(is_ipv6);
         let only_one_has = self.world.node_ids().filter(has_ipv6).count() < 2;
-        let may_idle = |nid: Nid| only_one_has && nid.to_u64().is_none();
+        let may_idle = |nid: Nid| only_one_has && is_ipv6(&nid);
         let is_idle =
             |((nid, before), (_, after)): &(&(Nid, u64), &(Nid, u64))| before == after && !may_idle(*nid);
         let idle = before.iter().zip(&after).find(is_idle).map(|(idle, _)| idle.0);
