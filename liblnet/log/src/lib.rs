@@ -21,8 +21,8 @@
 //! write_line!(LogClass::FaultRule, "{} -> *: dropping 1 of 2 messages", from);
 //! ```
 //!
-//! A new kind of line gets a class in `class.rs`. The text is a literal at the place that writes it, because `docs/logs.md` is
-//! generated from there: `subject: event (cause); what the node does about it`, and `A -> B` for a pair of NIDs.
+//! A new kind of line gets a class in the file of `class/` that has its subject. The text is a literal at the place that writes it, because
+//! `docs/logs.md` is generated from there: `subject: event (cause); what the node does about it`, and `A -> B` for a pair of NIDs.
 //! `log::debug!` and `log::trace!` need no class.
 //!
 //! The logger is for Unix; on other targets lines go to the logger that the program has, if any.
