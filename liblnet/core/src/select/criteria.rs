@@ -5,11 +5,11 @@
 //! for its parts, none of which may be left out.
 
 use super::compare::{ALL, Candidate, candidate};
-use super::families::Reach;
 use super::hop::Hop;
 use super::path_request::PathRequest;
 use super::path_state::{PathState, path_state_of};
 use super::rank::ranked_candidate;
+use super::reach::Reach;
 use crate::model::{Criteria, LOWEST_PRIORITY, Net, Ni, PeerNet, Preference, RouteState};
 use lnet_settings::MAX_HEALTH;
 use std::sync::Arc;

@@ -3,10 +3,11 @@
 use super::chosen_path::ChosenPath;
 use super::compare::{ALL, Candidate, Explained, LASTING, Reason, explained};
 use super::criteria::{Criterion, LocalNiCandidate};
-use super::direct::{held_peer_nis, local_nis, shared_nets};
+use super::direct::{local_nis, shared_nets};
 use super::families::{are_mixed, are_mixed_to, candidates, candidates_to};
 use super::other_paths::is_avoided;
 use super::path_request::{PathRequest, Paths};
+use super::peer_nis::held_peer_nis;
 use super::preferring::Preferring;
 use super::routed::{bound_ni, hops, is_any_nid_meant, nets_of_gateway, routed_nets};
 use super::select_path;

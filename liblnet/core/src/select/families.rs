@@ -7,33 +7,13 @@
 
 use super::compare::best;
 use super::criteria::{LocalNiCandidate, NetCandidate};
-use super::direct::{best_peer_ni, held_peer_nis};
 use super::path_request::PathRequest;
 use super::path_state::{PathState, path_state, path_state_of};
+use super::peer_nis::{best_peer_ni, held_peer_nis};
 use super::preferring::{Preferences, Preferring};
+use super::reach::Reach;
 use crate::model::{AddressFamilies, AddressFamily, LOWEST_PRIORITY, Net, Ni, PeerNet, PeerNi, can_reach};
 use std::sync::Arc;
-
-/// The values that the peer NIs which a local NI reaches have, where not every local NI reaches every peer NI.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reach {
-    /// Whether the address of the local NI is of another family than those of the peer NIs.
-    pub(super) other_family: bool,
-    /// The best health of the peer NIs.
-    pub(super) peer_health: u32,
-    /// The best priority of the peer NIs by selection rules.
-    pub(super) peer_priority: u32,
-}
-
-impl Reach {
-    /// The values where every local NI reaches every peer NI: the same for all.
-    pub(super) const ALL: Self = Self { other_family: false, peer_health: 1, peer_priority: LOWEST_PRIORITY };
-
-    /// The values for one peer NI, which is given.
-    pub(super) fn one(ni: &Ni, peer_ni: &PeerNi) -> Self {
-        Self { other_family: AddressFamily::of(ni.nid()) != AddressFamily::of(peer_ni.nid()), ..Self::ALL }
-    }
-}
 
 /// A local NI with the peer NIs of one family, to one of which at least it is a path.
 #[derive(Clone, Copy, Debug)]

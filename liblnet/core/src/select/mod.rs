@@ -14,8 +14,10 @@ mod numa;
 mod other_paths;
 mod path_request;
 mod path_state;
+mod peer_nis;
 mod preferring;
 mod rank;
+mod reach;
 mod routed;
 
 use chosen_path::Choice;
@@ -23,7 +25,6 @@ pub use chosen_path::ChosenPath;
 pub(crate) use chosen_path::{answered, answered_on_only_net};
 pub use compare::Reason;
 pub use criteria::Criterion;
-pub(crate) use direct::do_rules_distinguish;
 pub use explain::{Explanation, Loser, explain};
 pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
@@ -32,6 +33,7 @@ pub(crate) use other_paths::{
     is_usable, local_nis_to, local_nis_to_try, may_try_other_path,
 };
 pub use path_request::{PathRequest, Paths};
+pub(crate) use peer_nis::do_rules_distinguish;
 pub(crate) use routed::{may_be_routed, route_state, routes_to};
 
 use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi, can_reach};

@@ -4,7 +4,8 @@
 use super::compare::{Scope, best};
 use super::criteria::{LocalNiCandidate, PeerNiCandidate};
 use super::criteria_tests::{Listed, Row, naive};
-use super::direct::{best_by_rank, best_local_ni, best_peer_ni, held_peer_nis, local_nis};
+use super::direct::{best_local_ni, local_nis};
+use super::peer_nis::{best_by_rank, best_peer_ni, held_peer_nis};
 use super::preferring::Preferences;
 use super::rank::Ranked;
 use super::tests::{nets, nid, path_request, peer};

@@ -4,13 +4,15 @@
 use super::chosen_path::{Choice, ChosenPath};
 use super::compare::best;
 use super::criteria::{GatewayCandidate, NetCandidate};
-use super::direct::{best_local_ni_to, best_pair, best_partner, best_peer_ni, shared_nets};
-use super::families::{Reach, are_mixed, best_peer_ni_from};
+use super::direct::{best_local_ni_to, best_pair, best_partner, shared_nets};
+use super::families::{are_mixed, best_peer_ni_from};
 use super::hop::Hop;
 use super::is_named_only;
 use super::path_request::{PathRequest, Paths};
 use super::path_state::{PathState, path_state};
+use super::peer_nis::best_peer_ni;
 use super::preferring::Preferring;
+use super::reach::Reach;
 use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState, can_reach};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;

@@ -6,6 +6,7 @@ mod acks;
 mod conn_owner;
 mod connector;
 mod ending;
+mod replaced;
 mod unresponsive;
 mod version;
 
@@ -27,11 +28,11 @@ use lnd_common::pending_acks::PendingAcks;
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use lnet_wire::{Nid, ProcessId};
+use replaced::{NeedOfVersion4, Replaced};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
-use version::{NeedOfVersion4, Replaced};
 
 /// Owner of a peer: the calls that a [`Peer`] makes to its NI's table.
 pub(crate) trait PeerOwner: Send + Sync {

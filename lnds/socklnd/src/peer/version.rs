@@ -1,11 +1,9 @@
 //! Messages that only version 4 has room for, and the connections of version 4 that replace older ones for them.
-//!
-//! All connections of a peer have one version. Those of an older one finish what they have begun: what they have not sent goes by the new
-//! ones, and they stay until the peer has ended them and has confirmed what was sent on them.
 
+use super::replaced::{FinishedReplaced, NeedOfVersion4};
 use super::{ConnSlot, Peer, PeerState, WaitingMessage};
 use crate::config::SocklndConfig;
-use crate::conn::{ConnPhase, Connection};
+use crate::conn::Connection;
 use crate::decide::version::{fit_all_versions, large_nid};
 use crate::proto::Version;
 use crate::sync::lock;
@@ -16,58 +14,6 @@ use lnet_core::{Errno, OutgoingMessage, Pooled, Time};
 use lnet_log::LogClass;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Time after a change of the version in which a HELLO of the older one may still be under way.
-const OLD_HELLO_ARRIVES: Duration = Duration::from_secs(5);
-
-/// Whether messages need connections of version 4 with the peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum NeedOfVersion4 {
-    #[default]
-    None,
-    /// A message waits for such a connection: this node connects with version 4.
-    Wanted,
-    /// The peer has refused version 4.
-    Refused,
-}
-
-/// Connections of an older version that others have replaced.
-#[derive(Default)]
-pub(super) struct Replaced {
-    connections: Vec<ReplacedConn>,
-    /// The time when connections of version 4 last replaced older ones.
-    at: Option<Time>,
-    /// Whether a connection of the peer is being accepted that replaces the others.
-    accepting: bool,
-}
-
-struct ReplacedConn {
-    connection: Arc<Connection>,
-    /// Whether the peer has ended it: nothing more arrives.
-    ended_by_peer: bool,
-}
-
-impl Replaced {
-    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Connection>> {
-        self.connections.iter().map(|replaced| &replaced.connection)
-    }
-
-    pub(super) const fn is_empty(&self) -> bool {
-        self.connections.is_empty()
-    }
-
-    /// Removes the connections, which end with the others.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Arc<Connection>> {
-        (self.at, self.accepting) = (None, false);
-        std::mem::take(&mut self.connections).into_iter().map(|replaced| replaced.connection)
-    }
-
-    /// Whether a HELLO of the older version may still be under way.
-    pub(super) fn is_recent(&self, now: Time) -> bool {
-        self.at.is_some_and(|at| now.since(at) < OLD_HELLO_ARRIVES)
-    }
-}
 
 impl PeerState {
     pub(super) fn wants_version_4(&self) -> bool {
@@ -124,11 +70,7 @@ impl PeerState {
         let older = slots.iter().map(|slot| Arc::clone(&slot.connection)).collect();
         if !slots.is_empty() {
             self.schedule.start_over();
-            self.replaced.at = Some(now);
-            let replaced = slots
-                .into_iter()
-                .map(|slot| ReplacedConn { connection: slot.connection, ended_by_peer: slot.ended });
-            self.replaced.connections.extend(replaced);
+            self.replaced.add(slots.into_iter().map(|slot| (slot.connection, slot.ended)), now);
         }
         older
     }
@@ -260,13 +202,8 @@ impl Peer {
     /// Handles that the peer has ended a connection that another has replaced, or that it cannot be written to any more; returns whether it
     /// is one. `can_read`: what the peer sent before is still to be read.
     pub(super) fn replaced_has_ended(&self, connection: &Arc<Connection>, can_read: bool) -> bool {
-        {
-            let mut state = lock(&self.state);
-            let mut all = state.replaced.connections.iter_mut();
-            let Some(replaced) = all.find(|it| Arc::ptr_eq(&it.connection, connection)) else {
-                return false;
-            };
-            replaced.ended_by_peer |= !can_read;
+        if !lock(&self.state).replaced.note_end(connection, !can_read) {
+            return false;
         }
         if can_read {
             connection.drain(ConnError::Replaced);
@@ -310,25 +247,12 @@ impl Peer {
     /// Ends the replaced connections that have nothing left to do, or on which delivery ACKs are overdue. To be called periodically.
     /// Returns whether there are none.
     pub(super) fn end_replaced(&self, now: Time) -> bool {
-        let (written, stalled, over) = {
+        let FinishedReplaced { written, stalled, over } = {
             let state = &mut *lock(&self.state);
             if state.replaced.is_empty() {
                 return true;
             }
-            let all = &mut state.replaced.connections;
-            all.retain(|it| it.connection.phase() != ConnPhase::Closed);
-            let written: Vec<_> = all
-                .iter()
-                .filter(|it| it.connection.phase() == ConnPhase::Open && !it.connection.has_unsent())
-                .map(|it| Arc::clone(&it.connection))
-                .collect();
-            let is_stalled = |it: &mut ReplacedConn| it.connection.is_ack_overdue(now);
-            let stalled: Vec<_> = all.extract_if(.., is_stalled).map(|it| it.connection).collect();
-            let is_over = |it: &mut ReplacedConn| {
-                it.ended_by_peer && !it.connection.has_unsent() && !it.connection.awaits_acks()
-            };
-            let over: Vec<_> = all.extract_if(.., is_over).map(|it| it.connection).collect();
-            (written, stalled, over)
+            state.replaced.take_finished(now)
         };
         for connection in written {
             connection.drain_if_written(ConnError::Replaced);
