@@ -423,6 +423,8 @@ fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
     };
     assert!(matches!(arrives(&onwards, hop), RxAction::Defer));
     assert!(matches!(arrives(&onwards, None), RxAction::Defer), "of one that is not told");
+    // The buffer that messages to their destinations have alone.
+    passes(&rig, &put(2, 5, 10));
     assert!(matches!(arrives(&put(2, 5, 10), hop), RxAction::Defer), "to its destination");
     let resumed = [pass_time(), pass_time(), pass_time(), pass_time()];
     assert_eq!(resumed.iter().sum::<usize>(), 1, "{resumed:?}");

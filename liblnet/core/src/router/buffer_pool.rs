@@ -12,8 +12,11 @@ use std::sync::Arc;
 /// The size of a page in bytes: buffers are a number of pages.
 pub(super) const PAGE: u32 = 4096;
 
-/// The share of buffers that messages to other routers may not use: one in this many, and at least one if there are several.
+/// The share of buffers that messages to other routers may not use: one in this many, and at least one.
 const RESERVED_ONE_IN: u32 = 8;
+
+/// The least number of buffers where messages to other routers come: one for those, and the one that they may not use.
+const MIN_BUFFERS_TO_ROUTERS: u32 = 2;
 
 /// A message that waits for a buffer; its driver keeps the payload.
 pub(crate) struct Waiting {
@@ -37,8 +40,10 @@ pub struct PoolState {
 
 #[derive(Default)]
 pub(super) struct Pool {
-    /// The configured number of buffers.
+    /// The configured number of buffers; see [`Pool::limit`].
     buffers: u32,
+    /// Whether a message to another router has asked for a buffer.
+    serves_routers: bool,
     /// Buffers with memory that no message holds.
     #[allow(clippy::vec_box, reason = "messages hold boxes, which are used again")]
     free: Vec<Box<RouterBuffer>>,
@@ -62,6 +67,7 @@ struct Queued {
 impl Pool {
     /// A buffer for a message to this kind of next hop; `None` if the message has to wait.
     pub(super) fn take(&mut self, place: BufferPlace, onward: Onward) -> Option<Box<RouterBuffer>> {
+        self.serves_routers |= onward == Onward::ToRouter;
         if !self.has_unused(onward) {
             return None;
         }
@@ -128,34 +134,40 @@ impl Pool {
     }
 
     pub(super) fn empty(&mut self) {
-        self.buffers = 0;
+        (self.buffers, self.serves_routers) = (0, false);
         self.trim();
         self.min_credits = 0;
     }
 
     pub(super) fn state(&self) -> PoolState {
-        PoolState { buffers: self.buffers, credits: self.credits(), min_credits: self.min_credits }
+        PoolState { buffers: self.limit(), credits: self.credits(), min_credits: self.min_credits }
     }
 
     const fn has_unused(&self, onward: Onward) -> bool {
         let may_have = match onward {
             Onward::ToDestination => true,
-            Onward::ToRouter => self.used_to_routers < self.buffers - self.reserved(),
+            Onward::ToRouter => self.used_to_routers < self.limit().saturating_sub(self.reserved()),
         };
-        may_have && self.used < self.buffers
+        may_have && self.used < self.limit()
+    }
+
+    /// The number of buffers: the configured one, but no less than [`MIN_BUFFERS_TO_ROUTERS`] if messages to other routers come. Two
+    /// routers with one buffer each, which hold messages to each other, would wait for ever.
+    const fn limit(&self) -> u32 {
+        match self.buffers {
+            1 if self.serves_routers => MIN_BUFFERS_TO_ROUTERS,
+            buffers => buffers,
+        }
     }
 
     const fn reserved(&self) -> u32 {
-        match self.buffers {
-            0 | 1 => 0,
-            2..RESERVED_ONE_IN => 1,
-            _ => self.buffers / RESERVED_ONE_IN,
-        }
+        let share = self.limit() / RESERVED_ONE_IN;
+        if share == 0 { 1 } else { share }
     }
 
     fn credits(&self) -> i32 {
         let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-        let unused = number(self.buffers.saturating_sub(self.used) as usize);
+        let unused = number(self.limit().saturating_sub(self.used) as usize);
         unused - number(self.to_destinations.len() + self.to_routers.len())
     }
 
@@ -172,6 +184,6 @@ impl Pool {
 
     /// Frees buffers beyond the configured number.
     fn trim(&mut self) {
-        self.free.truncate(self.buffers.saturating_sub(self.used) as usize);
+        self.free.truncate(self.limit().saturating_sub(self.used) as usize);
     }
 }

@@ -275,8 +275,9 @@ fn a_sender_that_dies_in_the_middle_leaves_nothing_behind() {
 
 #[test]
 fn a_router_with_one_credit_and_few_buffers_delivers_everything() {
-    // Two routers that have one buffer each keep none for messages that arrive, and may wait for each other.
-    for (hops, buffers, credits) in [(1, 0, 1), (1, 1, 1), (1, 2, 8), (2, 0, 1), (2, 2, 8), (2, 2, 1)] {
+    for (hops, buffers, credits) in
+        [(1, 0, 1), (1, 1, 1), (1, 2, 8), (2, 0, 1), (2, 1, 8), (2, 1, 1), (2, 2, 8), (2, 2, 1)]
+    {
         let few = move |spec: &mut NodeSpec| {
             (spec.tunables.peer_credits, spec.forwards) = (credits, Some([buffers; 3]));
         };
