@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn ip2nets_rules_select_nets_by_the_nodes_addresses() {
-        let table: [Row; 13] = [
+        let table: [Row; 16] = [
             ("tcp 10.0.0.*; tcp1 10.0.1.*; tcp2 10.9.*.*", "", Ok(()), &["tcp(eth0)", "tcp1(eth1)"]),
             ("tcp 10.0.*.*; tcp(eth1) 10.0.1.1", "", Ok(()), &["tcp(eth0)", "tcp(eth1)"]),
             ("tcp(eth1[3]) *.*.*.*", "", Ok(()), &["tcp(eth1)[3]"]),
@@ -338,6 +338,10 @@ mod tests {
             ("tcp(eth9) 10.0.0.*", "0", Err(Errno::NotFound), &[]),
             ("o2ib 10.9.*.*; tcp 10.0.0.*", "", Ok(()), &["tcp(eth0)"]),
             ("o2ib 10.0.0.*", "", Err(Errno::ProtocolNotSupported), &[]),
+            // Without ranges a rule is for every node.
+            ("tcp 10.9.*.*; tcp1", "", Ok(()), &["tcp1(eth0)"]),
+            ("tcp(eth1); tcp1 10.0.0.*", "", Ok(()), &["tcp(eth1)", "tcp1(eth0)"]),
+            ("tcp 10.0.0.*; tcp1(eth9)", "", Err(Errno::NoDevice), &[]),
         ];
         for (rules, strict, result, requests) in table {
             let started = started(&[("LNET_IP2NETS", rules), ("LNET_IP2NETS_STRICT", strict)], None);
@@ -431,6 +435,8 @@ mod tests {
         };
         let nids = ["0@lo", "127.0.1.1@tcp3", "127.0.0.1@tcp4"].map(str::to_owned).to_vec();
         assert_eq!(start("tcp3(127.0.1.1) 127.0.[1-2].*; tcp4 127.*.*.*; tcp5 192.0.2.77"), Ok(nids));
+        let nids = ["0@lo", "127.0.1.1@tcp3"].map(str::to_owned).to_vec();
+        assert_eq!(start("tcp 192.0.2.77; tcp3(127.0.1.1)"), Ok(nids));
         assert_eq!(start("tcp(no-such-if) *.*.*.*"), Err(Errno::NoDevice));
         assert_eq!(start("tcp(lo) 192.0.2.77"), Err(Errno::Invalid));
         assert_eq!(start("tcp 192.0.2.77"), Err(Errno::NotFound));

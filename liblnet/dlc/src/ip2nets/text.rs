@@ -31,16 +31,13 @@ pub enum Ip2netsErrorCause {
     /// CPU partitions of a net without interfaces: they could be bound to nothing.
     #[error("CPU partitions without an interface; write them behind one, as in tcp(eth0[0])")]
     CptsWithoutInterface,
-    /// Nets without IP ranges.
-    #[error("an IP range should be here, such as 192.0.2.* or *.*.*.*")]
-    NoRange,
     /// An IP range that cannot be read.
     #[error("IP range: {0}")]
     Range(Problem),
 }
 
 /// Reads an `ip2nets` string: rules between `;` or line ends, each of nets (as in a `networks` string) and the
-/// IP ranges that they apply to; `#` begins a comment. Several nets before the same ranges
+/// IP ranges that they apply to; without ranges a rule is for every machine. `#` begins a comment. Several nets before the same ranges
 /// become a [`Rule`] each. The empty string has no rules; `lo` is ignored, as every node is on it.
 pub fn parse_string(text: &str) -> Result<Vec<Rule>, Ip2netsError> {
     let mut rules = Vec::new();
@@ -89,8 +86,7 @@ fn ranges_of(rest: Piece<'_>) -> Result<Vec<IpRange>, Ip2netsError> {
         let wrong = |e: lnet_wire::TextError| error(word.from(e.at), Ip2netsErrorCause::Range(e.problem));
         word.text.parse().map_err(wrong)
     });
-    let ranges = ranges.collect::<Result<Vec<_>, _>>()?;
-    if ranges.is_empty() { Err(error(rest, Ip2netsErrorCause::NoRange)) } else { Ok(ranges) }
+    ranges.collect()
 }
 
 const fn error(place: Piece<'_>, what: Ip2netsErrorCause) -> Ip2netsError {
@@ -103,7 +99,7 @@ impl From<NetworksError> for Ip2netsError {
     }
 }
 
-/// Writes `tcp1(eth0,eth1[0]) 192.0.2.[2-8/2]`, which [`parse_string`] reads if there is a range.
+/// Writes `tcp1(eth0,eth1[0]) 192.0.2.[2-8/2]`, which [`parse_string`] reads.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_net_spec(f, self.net, &self.interfaces)?;
@@ -144,6 +140,11 @@ mod tests {
             ("tcp(eth0[1],eth1)[0,2] 10.0.0.1", &["tcp(eth0[1],eth1[0,2]) 10.0.0.1"]),
             ("lo 127.0.0.1; tcp(127.0.1.1) 127.0.1.*", &["tcp(127.0.1.1) 127.0.1.[0-255]"]),
             ("tcp 10.0.0.1; tcp 10.0.0.2", &["tcp 10.0.0.1", "tcp 10.0.0.2"]),
+            // Rules without ranges, for every machine.
+            ("tcp", &["tcp"]),
+            ("lo", &[]),
+            ("tcp(eth0) , o2ib; tcp2 10.0.0.1", &["tcp(eth0)", "o2ib", "tcp2 10.0.0.1"]),
+            ("tcp 10.0.0.1; tcp1(eth0[0]) # 10.0.0.2", &["tcp 10.0.0.1", "tcp1(eth0[0])"]),
             (
                 "tcp1(eth0) FD99::[90-92] 10.0.0.0/8; tcp2(fd99::1) 2001:db8::/64",
                 &["tcp1(eth0) fd99::[90-92] 10.0.0.0/8", "tcp2(fd99::1) 2001:db8::/64"],
@@ -158,9 +159,6 @@ mod tests {
     fn errors_name_their_position() {
         use networks::NetworksErrorCause as Net;
         let table = [
-            ("tcp", 3, Ip2netsErrorCause::NoRange),
-            ("tcp(eth0) ", 9, Ip2netsErrorCause::NoRange),
-            ("tcp 10.0.0.1; tcp1 # 10.0.0.2", 18, Ip2netsErrorCause::NoRange),
             ("tcp 10.0.0.*;tpc 10.0.0.*", 13, Ip2netsErrorCause::Network(Net::NotANet("tpc".into()))),
             ("10.0.0.*", 0, Ip2netsErrorCause::Network(Net::NotANet("10.0.0.*".into()))),
             ("tcp,tcp0 10.0.0.*", 4, Ip2netsErrorCause::Network(Net::Twice("tcp".into()))),
@@ -187,7 +185,7 @@ mod tests {
     fn rules() -> impl Strategy<Value = String> {
         let v4 = format!("{RANGE}\\.{RANGE}\\.{RANGE}\\.{RANGE}");
         let v6 = "fd99::(\\*|[0-9a-f]{1,4}|\\[[0-9]-[a-f](/[1-3])?\\])(/(64|[12][0-9]))?";
-        let rule = format!("{NET}(, {NET})?( ({v4}|{v6}|10\\.[0-9]\\.0\\.0/[12][0-9])){{1,2}}[;\n]");
+        let rule = format!("{NET}(, {NET})?( ({v4}|{v6}|10\\.[0-9]\\.0\\.0/[12][0-9])){{0,2}}[;\n]");
         proptest::string::string_regex(&format!("({rule}){{0,3}}")).unwrap()
     }
 

@@ -146,7 +146,7 @@ mod tests {
     fn invalid_strings_and_two_sources_of_nets_are_rejected() {
         let table: [&[(&str, &str)]; 6] = [
             &[(NETWORKS, "tcp(")],
-            &[(IP2NETS, "tcp(eth0)")],
+            &[(IP2NETS, "tcp(eth0")],
             &[(ROUTES, "tcp1")],
             &[(NETWORKS, "tcp"), (IP2NETS, "tcp 10.0.0.*")],
             &[(IP2NETS, "tcp 10.0.0.*"), ("LNET_IP2NETS_STRICT", "yes")],
