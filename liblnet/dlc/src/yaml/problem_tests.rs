@@ -77,6 +77,10 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
             &[(4, 9, net, MISSING, "interface")],
         ),
         (
+            "net:\n  - net type: tcp\n    local NI(s):\n      - nid: fd99::11@tcp\n        interfaces: {0: eth0, 1: eth1}\n",
+            &[(4, 9, net, BAD, "nid fd99::11@tcp with several interfaces; write one item for each")],
+        ),
+        (
             "net:\n  - net type: bogus\n    local NI(s):\n      - interfaces: {0: eth0}\n",
             &[(2, 15, net, BAD, "unknown network name")],
         ),

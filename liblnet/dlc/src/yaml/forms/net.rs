@@ -236,8 +236,9 @@ fn local_ni(
     let mut nis = found.unwrap_or_default();
     match (nid, &mut nis[..]) {
         (Some(nid), []) if !fields_say_interfaces => nis.push(ni_item(Some(address_of(nid)), said)),
-        (Some(nid), [ni]) if matches!(nid.address(), Address::Long(_)) => {
-            ni.interface = Some(address_of(nid))
+        (Some(nid), [ni]) => ni.interface = Some(address_of(nid)),
+        (Some(nid), [_, ..]) => {
+            reader.wrong(at, format!("nid {nid} with several interfaces; write one item for each"));
         }
         (None, _) if !fields_say_interfaces && net.is_some() && reader.purpose == Purpose::Add => {
             reader.missing(at, "an NI without its interface; add 'interfaces' with '0: NAME' below it");
@@ -252,13 +253,12 @@ fn long_nid(node: &Node, net: Option<NetId>, reader: &mut Reader) -> Option<Nid>
     let NodeKind::Scalar(text) = &node.kind else { return None };
     let nid: Nid = text.trim().parse().ok()?;
     let net = net.filter(|_| matches!(nid.address(), Address::Long(_)))?;
-    if nid.net() != net {
-        reader.wrong(
-            node.at,
-            format!("nid {nid} is not on {net}, the net of this item; write its address with @{net}"),
-        );
+    if nid.net() == net {
+        return Some(nid);
     }
-    (nid.net() == net).then_some(nid)
+    let wrong = format!("nid {nid} is not on {net}, the net of this item; write its address with @{net}");
+    reader.wrong(node.at, wrong);
+    None
 }
 
 /// The interface with the address of a NID.
