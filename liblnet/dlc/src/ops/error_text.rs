@@ -3,6 +3,7 @@
 use crate::ReturnCode;
 use crate::host_names::Names;
 use crate::request::{Backend, LocalNi, Request, RequestError};
+use lnet_os::interfaces::Family;
 use lnet_wire::text::Problem;
 use lnet_wire::{Errno, NetId, Nid, TextError};
 
@@ -29,6 +30,20 @@ pub(crate) fn cause(error: &RequestError) -> String {
 /// down as well.
 pub(super) fn is_down(backend: &dyn Backend) -> bool {
     matches!(backend.ask::<Box<LocalNi>>(Request::GetLocalNi(0)), Err(Errno::NetworkDown))
+}
+
+/// The cause why there is no path to this NID although the node is on its net: no interface there has an address of its family. `None` if
+/// that is not the cause.
+pub(super) fn lacks_family(backend: &dyn Backend, nid: Nid) -> Option<String> {
+    let net = nid.net();
+    let family = |nid: Nid| Family::of(nid.address().ip());
+    let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).ok()?;
+    let mut own = nis.iter().map(|ni| ni.nid).filter(|own| own.net() == net).peekable();
+    own.peek()?;
+    let wanted = family(nid);
+    own.all(|own| family(own) != wanted).then(|| {
+        format!("no interface of the node on {net} reaches an {wanted} address; add one with 'lnetctl net add --nid'")
+    })
 }
 
 /// Reads the NID that a person has written; the error says what is wrong with it, and gives an example.

@@ -1,6 +1,6 @@
 //! Explanation of the path that a message would take. The kernel's tools have no such command.
 
-use super::error_text::{error_text, one_nid};
+use super::error_text::{error_text, lacks_family, one_nid};
 use super::events;
 use crate::host_names::Names;
 use crate::report::{Operation, Report, SeqNo};
@@ -25,9 +25,9 @@ pub fn explain(
     let parsed = |text: &str| one_nid(text, &names).map_err(|text| (ReturnCode::BAD_PARAM, text));
     let asked = parsed(to).and_then(|destination| {
         let source = from.map(parsed).transpose()?;
-        backend
-            .ask::<Explanation>(crate::Request::Explain(Explain { destination, source }))
-            .map_err(|errno| (errno.into(), format!("no way to {to}: {}", cause(errno, destination, from))))
+        backend.ask::<Explanation>(crate::Request::Explain(Explain { destination, source })).map_err(
+            |errno| (errno.into(), format!("no way to {to}: {}", cause(backend, errno, destination, from))),
+        )
     });
     match asked {
         Ok(explanation) => {
@@ -43,18 +43,18 @@ pub fn explain(
     }
 }
 
-fn cause(errno: Errno, destination: Nid, from: Option<&str>) -> String {
+fn cause(backend: &dyn Backend, errno: Errno, destination: Nid, from: Option<&str>) -> String {
     match (errno, from) {
         (Errno::Invalid, Some(from)) => {
             format!("{from} is not one of the node's NIDs; see 'lnetctl net show'")
         }
         (Errno::HostUnreachable, Some(from)) => format!("it is not on the net of {from}"),
-        (Errno::HostUnreachable, None) => {
+        (Errno::HostUnreachable, None) => lacks_family(backend, destination).unwrap_or_else(|| {
             let net = destination.net();
             format!(
                 "the node is not on net {net}, and no route to it is up; see 'lnetctl net add', 'lnetctl route show -v'"
             )
-        }
+        }),
         (errno, _) => error_text(errno),
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::super::fake::Fake;
     use super::*;
     use crate::Request;
-    use crate::request::{PassedOver, PeerReachability, Reply, RuleOfWay};
+    use crate::request::{LocalNi, PassedOver, PeerReachability, Reply, RuleOfWay};
 
     fn nid(text: &str) -> Nid {
         text.parse().unwrap()
@@ -205,7 +205,6 @@ explain:
     #[test]
     fn a_missing_path_is_reported_with_the_remedy() {
         let table = [
-            ("10.0.0.8@tcp7", None, Errno::HostUnreachable, "the node is not on net tcp7"),
             (
                 "10.0.0.8@tcp",
                 Some("10.0.0.5@tcp"),
@@ -223,6 +222,33 @@ explain:
             let fake = Fake::new([(ask(to, from), Err(errno))]);
             let mut report = Report::new();
             assert_eq!(explain(&fake, to, from, SeqNo::NONE, &mut report), errno.into());
+            assert!(report.errors_to_yaml().contains(expected), "{}", report.errors_to_yaml());
+        }
+    }
+
+    /// Fails if a node is said not to be on a net where it has no interface of the family of the NID.
+    #[test]
+    fn a_nid_of_a_family_that_no_interface_reaches_is_told_of() {
+        let lacks_v6 =
+            "no interface of the node on tcp reaches an IPv6 address; add one with 'lnetctl net add --nid'";
+        let lacks_v4 = "no interface of the node on tcp reaches an IPv4 address";
+        let not_on = "the node is not on net tcp, and no route to it is up";
+        let table = [
+            ("fd99::8@tcp", "10.0.0.2@tcp", lacks_v6),
+            ("10.0.0.8@tcp", "fd99::2@tcp", lacks_v4),
+            ("10.0.0.8@tcp", "10.0.0.2@tcp1", not_on),
+            ("fd99::8@tcp", "fd99::2@tcp", not_on),
+        ];
+        for (to, own, expected) in table {
+            let own = Reply::LocalNi(Box::new(LocalNi::unused(nid(own), None)));
+            let fake = Fake::new([
+                (ask(to, None), Err(Errno::HostUnreachable)),
+                (Request::GetLocalNi(0), Ok(own)),
+                (Request::GetLocalNi(1), Err(Errno::NotFound)),
+            ]);
+            let mut report = Report::new();
+            let rc = explain(&fake, to, None, SeqNo::NONE, &mut report);
+            assert_eq!(rc, Errno::HostUnreachable.into());
             assert!(report.errors_to_yaml().contains(expected), "{}", report.errors_to_yaml());
         }
     }

@@ -1,12 +1,14 @@
 //! Operations that ping and discover nodes.
 
-use super::error_text::{error_text, is_down};
+use super::error_text::{error_text, is_down, lacks_family};
 use super::{discovery, peer};
 use crate::host_names::Names;
 use crate::interface_spec::split_outside_brackets;
 use crate::ranges::PING_TIMEOUT_MS;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, PingResponse, Request};
+use crate::request::{
+    Backend, Discover, Discovered, DiscoveryFailure, Explain, Explanation, Ping, PingResponse, Request,
+};
 use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 
@@ -32,10 +34,11 @@ pub fn ping(
     };
     let longest = u32::try_from(PING_TIMEOUT_MS.most).unwrap_or(u32::MAX);
     let timeout_ms = PING_TIMEOUT_MS.count(timeout_ms.into()).unwrap_or(longest);
-    let ask = |target| {
+    let ask = |target: ProcessId| {
         let ping = Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS };
-        let response: PingResponse =
-            backend.ask(Request::PingPeer(ping)).map_err(|errno| cause(backend, errno, LONGER_TIMEOUT))?;
+        let response: PingResponse = backend
+            .ask(Request::PingPeer(ping))
+            .map_err(|errno| cause(backend, target.nid, errno, LONGER_TIMEOUT))?;
         Ok(to_value(&response))
     };
     ask_each("ping", nids, &names, ask, seq_no, report)
@@ -53,7 +56,11 @@ pub fn discover(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    let ask = |target| match backend.ask(Request::Discover(Discover { target, force, max_nids: MAX_NIDS })) {
+    let ask = |target: ProcessId| match backend.ask(Request::Discover(Discover {
+        target,
+        force,
+        max_nids: MAX_NIDS,
+    })) {
         Ok(Discovered::Found { response, differences }) => {
             let mut shown = to_value(&response);
             if !differences.is_empty() {
@@ -61,14 +68,14 @@ pub fn discover(
             }
             Ok(shown)
         }
-        Ok(Discovered::Failed(failure)) => Err(failed_step(&failure)),
-        Err(errno) => Err(cause(backend, errno, MORE_TRANSACTION_TIME)),
+        Ok(Discovered::Failed(failure)) => Err(failed_step(backend, &failure)),
+        Err(errno) => Err(cause(backend, target.nid, errno, MORE_TRANSACTION_TIME)),
     };
     ask_each("discover", nids, &Names::new(), ask, seq_no, report)
 }
 
 /// The maximum number of NIDs in a reply that are shown, `0@lo` counted: those that a node keeps of a peer by default.
-const MAX_NIDS: u32 = 4097;
+pub(super) const MAX_NIDS: u32 = 4097;
 
 /// Calls every node in the list, and shows under `word` those that responded. A success is not recorded among the errors.
 fn ask_each(
@@ -127,22 +134,31 @@ const MORE_TRANSACTION_TIME: &str = "is more of 'lnetctl set transaction_timeout
 const MORE_DISCOVERY_TIME: &str = "is more of 'lnetctl set discovery_timeout' needed?";
 
 /// The text of an error. A host may also be unreachable because a net is down: then the remedy for a missing node would mislead.
-fn cause(backend: &dyn Backend, errno: Errno, more_time: &str) -> String {
+fn cause(backend: &dyn Backend, nid: Nid, errno: Errno, more_time: &str) -> String {
     match errno {
         Errno::NetworkDown if !is_down(backend) => errno.text().to_owned(),
+        Errno::HostUnreachable => no_path(backend, nid).unwrap_or_else(|| why(errno, more_time)),
         errno => why(errno, more_time),
     }
 }
 
+/// The cause why the node itself has no path to the NID; `None` if it has one, so that the other host is the cause, or if another is known.
+fn no_path(backend: &dyn Backend, nid: Nid) -> Option<String> {
+    match backend.ask::<Explanation>(Request::Explain(Explain { destination: nid, source: None })) {
+        Err(Errno::HostUnreachable) => lacks_family(backend, nid),
+        _ => None,
+    }
+}
+
 /// The text of a failed discovery. It was begun, so there is a node.
-fn failed_step(failure: &DiscoveryFailure) -> String {
+fn failed_step(backend: &dyn Backend, failure: &DiscoveryFailure) -> String {
     let why = match (failure.errno, failure.limit) {
         (Errno::NetworkDown, _) => failure.errno.text().to_owned(),
         (errno, Some(seconds)) => {
             let what = format!("{}: no answer within {seconds} s (discovery_timeout)", errno.text());
             timed_out(&what, MORE_DISCOVERY_TIME)
         }
-        (errno, None) => why(errno, MORE_TRANSACTION_TIME),
+        (errno, None) => cause(backend, failure.nid, errno, MORE_TRANSACTION_TIME),
     };
     format!("{}: {why}", discovery::step(failure))
 }
@@ -326,6 +342,47 @@ manage:
         }
     }
 
+    /// Fails if the other host is blamed for an address of a family that no interface of this node reaches.
+    #[test]
+    fn a_path_that_the_node_lacks_is_distinguished_from_a_host_that_is_away() {
+        let target = "fd99::12@tcp";
+        let explain = || Request::Explain(Explain { destination: nid(target), source: None });
+        let own = || {
+            let ni = crate::request::LocalNi::unused(nid("10.99.0.11@tcp"), None);
+            (Request::GetLocalNi(0), Ok(Reply::LocalNi(Box::new(ni))))
+        };
+        let lacks_path = || {
+            [(explain(), Err(Errno::HostUnreachable)), own(), (Request::GetLocalNi(1), Err(Errno::NotFound))]
+        };
+        let other_cause = || [(explain(), Err(Errno::Busy))];
+        let lacks = "no interface of the node on tcp reaches an IPv6 address; add one with";
+        let away = "No route to host; nothing answers at that address";
+        let discovery = Request::Discover(Discover {
+            target: ProcessId { nid: nid(target), pid: Pid::LUSTRE },
+            force: false,
+            max_nids: MAX_NIDS,
+        });
+        let failure = DiscoveryFailure {
+            step: DiscoveryStep::Ping,
+            nid: nid(target),
+            errno: Errno::HostUnreachable,
+            limit: None,
+        };
+        let pinged = (ping_of(12345, target, 1), Err(Errno::HostUnreachable));
+        let discovered = (discovery, Ok(Reply::Discovered(Discovered::Failed(failure))));
+        for (word, first) in
+            [(ping_it as fn(&Fake, &str, &mut Report) -> ReturnCode, pinged), (discover_it, discovered)]
+        {
+            let cases = [(lacks_path().to_vec(), lacks), (other_cause().to_vec(), away)];
+            for (then, expected) in cases {
+                let fake = Fake::new([first.clone()].into_iter().chain(then));
+                let mut report = Report::new();
+                assert_eq!(word(&fake, target, &mut report), ReturnCode(-1));
+                assert!(report.errors_to_yaml().contains(expected), "{}", report.errors_to_yaml());
+            }
+        }
+    }
+
     #[test]
     fn discovery_is_shown_under_its_own_key_and_success_is_not_recorded() {
         let target = ProcessId { nid: nid("10.99.0.12@tcp"), pid: Pid::LUSTRE };
@@ -416,7 +473,11 @@ discover:
             let target: ProcessId = "12345-10.99.0.12@tcp".parse().unwrap();
             let request = Request::Discover(Discover { target, force: false, max_nids: MAX_NIDS });
             let failure = DiscoveryFailure { step, nid: nid("10.99.1.12@tcp"), errno, limit };
-            let fake = Fake::new([(request, Ok(Reply::Discovered(Discovered::Failed(failure))))]);
+            // The node has a path.
+            let explain = Request::Explain(Explain { destination: nid("10.99.1.12@tcp"), source: None });
+            let asked = (errno == Errno::HostUnreachable).then_some((explain, Err(Errno::Busy)));
+            let failed = (request, Ok(Reply::Discovered(Discovered::Failed(failure))));
+            let fake = Fake::new(std::iter::once(failed).chain(asked));
             let mut report = Report::new();
             assert_eq!(discover(&fake, "10.99.0.12", false, SeqNo::NONE, &mut report), ReturnCode(-1));
             let head = "manage:\n    - discover:\n          errno: -1\n";
