@@ -4,7 +4,7 @@ use super::{complete_peers, each};
 use crate::model::{Block, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
 use crate::ops::global::Setting;
 use crate::ops::net::NetConfig;
-use crate::ops::peer::Modify;
+use crate::ops::peer::{MAX_NIDS, Modify};
 use crate::ops::policy::{RuleEffect, RuleText};
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
@@ -126,8 +126,29 @@ fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Repo
         return report.success(Operation::Add, "peer_ni", seq_no);
     }
     let what = Modify::Add { multi_rail: item.multi_rail, lock_primary: false };
-    let nids = item.nids.as_deref().filter(|nids| !nids.is_empty()).map(list);
-    ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
+    let nids = item.nids.as_deref().unwrap_or_default();
+    modify(backend, primary.as_deref(), nids, what, seq_no, report)
+}
+
+/// Changes a peer by NIDs, of which there may be more than one list may name. Ends at the first part of them that has an error.
+pub(super) fn modify(
+    backend: &dyn Backend,
+    primary: Option<&str>,
+    nids: &[Nid],
+    what: Modify,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
+    if nids.is_empty() {
+        return ops::peer::modify(backend, primary, None, what, seq_no, report);
+    }
+    let mut parts = nids.chunks(MAX_NIDS).map(list);
+    parts
+        .find_map(|part| {
+            let rc = ops::peer::modify(backend, primary, Some(&part), what, seq_no, report);
+            (!rc.is_ok()).then_some(rc)
+        })
+        .unwrap_or(ReturnCode::OK)
 }
 
 /// Whether the peer with this NID is a gateway. Whether a peer is alive is known only of gateways and of monitored peers,
@@ -140,7 +161,7 @@ fn is_gateway(backend: &dyn Backend, nid: Nid) -> bool {
 }
 
 /// The NIDs as a list that [`ops::peer::parse_nids`] reads.
-pub(super) fn list(nids: &[Nid]) -> String {
+fn list(nids: &[Nid]) -> String {
     nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" ")
 }
 

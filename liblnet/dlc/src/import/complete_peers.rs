@@ -1,7 +1,7 @@
 //! The block `peers` of the design document: each item lists all NIDs that its peer has (dlc 3.4: CONFLICT-5,
 //! CONFLICT-6, CONFLICT-7). Any of them identifies the peer; a NID that is refused is reported and the rest is done.
 
-use super::adding::list;
+use super::adding;
 use crate::ReturnCode;
 use crate::model::PeerItem;
 use crate::ops::peer::{Modify, modify};
@@ -84,9 +84,9 @@ pub(super) fn del(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report:
         );
         return report.end(Operation::Del, "peer_ni", seq_no, Errno::Busy.into(), text);
     }
-    let nids = (!all).then(|| list(listed));
+    let nids = if all { &[][..] } else { listed };
     let what = Modify::Del { force: false };
-    modify(backend, Some(&peer.primary.to_string()), nids.as_deref(), what, seq_no, report)
+    adding::modify(backend, Some(&peer.primary.to_string()), nids, what, seq_no, report)
 }
 
 /// The first peer that has any of the NIDs.

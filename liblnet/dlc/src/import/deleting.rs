@@ -1,6 +1,6 @@
 //! Deletes the items of a file: `import --del`.
 
-use super::adding::{list, text};
+use super::adding::{modify, text};
 use super::{complete_peers, each};
 use crate::model::{Block, NetItem, PeerItem, UdspItem};
 use crate::ops::global::Setting;
@@ -53,9 +53,9 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
 fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let primary = text(&item.primary);
     let some = item.nids.as_ref().filter(|nids| item.primary.is_some_and(|primary| !nids.contains(&primary)));
-    let nids = some.filter(|nids| !nids.is_empty()).map(|nids| list(nids));
+    let nids = some.map_or(&[][..], |nids| nids);
     let what = Modify::Del { force: false };
-    ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
+    modify(backend, primary.as_deref(), nids, what, seq_no, report)
 }
 
 /// The default that `del` sets a setting back to; `None` for settings that it leaves as they are.

@@ -4,6 +4,7 @@ use super::memory::Memory;
 use super::*;
 use crate::export::export;
 use crate::request::{Peer, PeerNi, Request, Setting};
+use std::net::Ipv4Addr;
 
 fn source(text: &str) -> Source<'_> {
     Source { name: "lnet.conf", text }
@@ -564,6 +565,33 @@ fn peers_of_the_design_document_replace_what_there_is() {
     );
     assert!(nids(&node).is_empty());
     assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.5.5.5@tcp2]\n").0, ReturnCode(-2));
+}
+
+/// Fails if a peer may have no more NIDs in a file than one list may name.
+#[test]
+fn peers_with_more_nids_than_a_list_may_name_are_imported_as_they_were_exported() {
+    for count in [129, 4096] {
+        let all: Vec<String> =
+            (1..=count).map(|number| format!("{}@tcp", Ipv4Addr::from_bits(0x0a01_0000 + number))).collect();
+        let peer = |nids: &[String]| {
+            let listed: String = nids.iter().map(|nid| format!("  - nid: {nid}\n")).collect();
+            format!("peer:\n- primary nid: {}\n  peer ni:\n{listed}", all[0])
+        };
+        let complete = |nids: &[String]| format!("peers:\n- nids: [{}]\n", nids.join(", "));
+        for text in [peer(&all), complete(&all)] {
+            let (node, again) = (Memory::new(), Memory::new());
+            add(&node, &text);
+            assert_eq!(nids(&node), std::slice::from_ref(&all));
+            add(&again, &exported(&node, true));
+            assert_eq!(nids(&again), std::slice::from_ref(&all));
+        }
+        for text in [peer(&all[1..]), complete(&all[1..])] {
+            let node = Memory::new();
+            add(&node, &peer(&all));
+            assert_eq!(imported(&node, Purpose::Del, &text).0, ReturnCode::OK);
+            assert_eq!(nids(&node), [[all[0].clone()]]);
+        }
+    }
 }
 
 #[test]

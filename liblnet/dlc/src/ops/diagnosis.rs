@@ -3,11 +3,9 @@
 #[cfg(unix)]
 pub use lnet_os::tcp_probe::probe;
 
+use super::ping::MAX_NIDS;
 use crate::request::{Backend, DistanceResponse, Ping, PingResponse, Request};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
-
-/// The most NIDs in the reply to a ping.
-const MAX_NIDS: u32 = 128;
 
 /// The distance of a NID, and the NID of this node from which messages to it are sent.
 pub fn distance(backend: &dyn Backend, nid: Nid) -> Result<DistanceResponse, Errno> {

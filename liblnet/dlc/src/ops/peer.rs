@@ -33,6 +33,8 @@ pub enum Modify {
 
 /// The most NIDs that one list may name (`LNET_MAX_NIDS_PER_PEER`).
 pub const MAX_NIDS: usize = 128;
+/// The most NIDs that a peer in a file may have: as many as one message of ping information has room for.
+pub const MAX_NIDS_OF_PEER: usize = lnet_wire::MAX_PAYLOAD as usize / 16;
 
 /// Reads a list of NID ranges, with blanks or commas between; at least one NID, at most `max`, and no `*`.
 /// `lustre_lnet_parse_nidstr`. NIDs come in the order of the list, those of one net together.

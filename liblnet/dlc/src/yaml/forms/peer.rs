@@ -7,7 +7,7 @@ use super::super::tree::{MapEntry, Node, NodeKind};
 use super::{items, some, values};
 use crate::SeqNo;
 use crate::model::{Block, PeerItem};
-use crate::ops::peer::MAX_NIDS;
+use crate::ops::peer::MAX_NIDS_OF_PEER;
 use crate::ranges::DETAIL;
 use lnet_wire::Nid;
 
@@ -80,8 +80,8 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
     }
     let replace = complete.is_some();
     let all = complete.or(ranges).or(listed);
-    if let Some(nids) = all.as_ref().filter(|nids| nids.len() > MAX_NIDS) {
-        reader.wrong(at, format!("a peer has at most {MAX_NIDS} NIDs; here are {}", nids.len()));
+    if let Some(nids) = all.as_ref().filter(|nids| nids.len() > MAX_NIDS_OF_PEER) {
+        reader.wrong(at, format!("a peer has at most {MAX_NIDS_OF_PEER} NIDs; here are {}", nids.len()));
     }
     // 2.9 only exported peers, one flat item each.
     let flat = filter.is_some() && primary_at.is_none() && all.is_none();
