@@ -33,6 +33,7 @@ pub use control_server::{ControlConfig, ControlServer, SharedBackend};
 pub use driver_configs::DriverConfigs;
 pub use environment::{CONFIGURATION, variable_prefixes, warn_of_unknown_variables};
 pub use links::host_subnets::{MisroutedAddress, misrouted_addresses};
+pub use links::subnet::ip_program;
 pub use node::Node;
 pub use peer_description::describe_peer;
 pub use ping::PingRequest;

@@ -1,8 +1,8 @@
 //! The checks of this host.
 
-use super::Finding;
 use super::host::{Firewall, Host};
-use lnet_node::MisroutedAddress;
+use super::{Finding, State};
+use lnet_node::{MisroutedAddress, ip_program};
 use std::collections::BTreeMap;
 
 /// A check of this host.
@@ -32,14 +32,15 @@ const ENOUGH_LOCKED: u64 = 1 << 30;
 /// 2024-01-01: this library is younger.
 const OLDEST_CLOCK: u64 = 1_704_067_200;
 
-/// The interfaces of the first subnet that has several.
+/// The interfaces of the first subnet of a family that has several.
 struct SharedSubnet {
     names: Vec<String>,
     is_v6: bool,
 }
 
 impl SharedSubnet {
-    fn of(host: &Host) -> Option<Self> {
+    /// One of each family that has such a subnet.
+    fn all_of(host: &Host) -> impl Iterator<Item = Self> {
         let first = |subnets: Vec<(String, String)>, is_v6| {
             let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for (subnet, name) in subnets {
@@ -50,15 +51,33 @@ impl SharedSubnet {
             }
             all.into_values().find(|names| names.len() > 1).map(|names| Self { names, is_v6 })
         };
-        first(host.subnets_v4(), false).or_else(|| first(host.subnets_v6(), true))
+        first(host.subnets_v4(), false).into_iter().chain(first(host.subnets_v6(), true))
     }
 }
 
 /// Interfaces that share a subnet: answers leave by the first one, unless each address has a route of its own.
 fn subnets(host: &Host) -> Finding {
-    let Some(SharedSubnet { names: shared, is_v6 }) = SharedSubnet::of(host) else {
-        return Finding::fine("no subnet has several interfaces");
-    };
+    let found = SharedSubnet::all_of(host).map(|shared| shared_subnet(host, &shared)).collect();
+    joined(found).unwrap_or_else(|| Finding::fine("no subnet has several interfaces"))
+}
+
+/// One finding of several: all that are not fine, with the worst state; or else all. `None` of none.
+fn joined(findings: Vec<Finding>) -> Option<Finding> {
+    let all_fine = findings.iter().all(|it| it.state == State::Fine);
+    let told = findings.into_iter().filter(|it| all_fine || it.state != State::Fine);
+    told.reduce(|one, other| Finding {
+        state: if other.state == State::Wrong { State::Wrong } else { one.state },
+        seen: format!("{}; {}", one.seen, other.seen),
+        remedy: match (one.remedy, other.remedy) {
+            (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+            (one, other) => one.or(other),
+        },
+    })
+}
+
+fn shared_subnet(host: &Host, SharedSubnet { names: shared, is_v6 }: &SharedSubnet) -> Finding {
+    let subnet = if *is_v6 { "one IPv6 subnet" } else { "one subnet" };
+    let is_v6 = *is_v6;
     // Neighbour discovery of IPv6 answers for the interface's own addresses only, and has no filter of paths.
     let of_shared = |is_wrong: fn(&super::host::Link) -> bool| {
         !is_v6 && host.links.iter().any(|link| shared.contains(&link.name) && is_wrong(link))
@@ -84,19 +103,19 @@ fn subnets(host: &Host) -> Finding {
     let sends = sends.join(", ");
     match (elsewhere.is_empty(), arp) {
         (true, None) => {
-            Finding::fine(format!("{names} are in one subnet, and each address sends by its own link"))
+            Finding::fine(format!("{names} are in {subnet}, and each address sends by its own link"))
         }
         (true, Some(_)) => Finding::warning(
-            format!("{names} are in one subnet, and answer for each other's addresses (arp_ignore=0)"),
+            format!("{names} are in {subnet}, and answer for each other's addresses (arp_ignore=0)"),
             remedy(None),
         ),
         (false, _) if of_shared(|link| link.rp_filter == 1) => Finding::wrong(
             format!(
-                "{names} are in one subnet, {sends}, and rp_filter=1 drops what arrives by another link than Linux sends by"
+                "{names} are in {subnet}, {sends}, and rp_filter=1 drops what arrives by another link than Linux sends by"
             ),
             remedy(Some("set net.ipv4.conf.all.rp_filter=2")),
         ),
-        (false, _) => Finding::warning(format!("{names} are in one subnet, and {sends}"), remedy(None)),
+        (false, _) => Finding::warning(format!("{names} are in {subnet}, and {sends}"), remedy(None)),
     }
 }
 
@@ -109,7 +128,7 @@ pub(super) fn source_routes(misrouted: &[&MisroutedAddress]) -> String {
         .zip(misrouted)
         .map(|(table, its)| {
             let MisroutedAddress { address, device, subnet, .. } = its;
-            let ip = if address.is_ipv6() { "ip -6" } else { "ip" };
+            let ip = ip_program(*address);
             format!(
                 "{ip} route add {subnet} dev {device} src {address} table {table}; {ip} rule add from {address} table {table}"
             )
@@ -321,7 +340,12 @@ pub(super) mod tests {
         let table = [
             (of_all("eth0") + &elsewhere, false, Fine, "no subnet"),
             (of_all("eth0") + &of_all("eth1"), false, Fine, "each address sends by its own link"),
-            (of_all("eth0") + &of_all("eth1"), true, Warning, "fd99::2 (eth1) sends by eth0"),
+            (
+                of_all("eth0") + &of_all("eth1"),
+                true,
+                Warning,
+                "eth0, eth1 are in one IPv6 subnet, and fd99::2 (eth1) sends by eth0",
+            ),
         ];
         for (routes_v6, is_misrouted, state, seen) in table {
             let misrouted = is_misrouted.then(|| misrouted.clone()).into_iter().collect();
@@ -332,6 +356,53 @@ pub(super) mod tests {
             let remedy = subnets(&host).remedy.unwrap_or_default();
             let rule = "ip -6 route add fd99::/64 dev eth1 src fd99::2 table 101; ip -6 rule add from fd99::2 table 101";
             assert_eq!(remedy.contains(rule), is_misrouted, "{remedy}");
+        }
+    }
+
+    /// Fails if a subnet of one family hides what is wrong with one of the other.
+    #[test]
+    fn subnets_of_both_families_are_found() {
+        const NONE: &str = "00000000000000000000000000000000";
+        let v4 = |name: &str| format!("{name} 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n");
+        let v6 = |name: &str| {
+            format!(
+                "fd990000000000000000000000000000 40 {NONE} 00 {NONE} 00000100 00000001 00000000 00000001 {name}\n"
+            )
+        };
+        let misrouted_v6 = MisroutedAddress {
+            address: "fd99::2".parse().unwrap(),
+            subnet: "fd99::/64".parse().unwrap(),
+            ..misrouted()
+        };
+        let sends_v4 = "eth0, eth1 are in one subnet, and 192.0.2.2 (eth1) sends by eth0";
+        let sends_v6 = "eth0, eth1 are in one IPv6 subnet, and fd99::2 (eth1) sends by eth0";
+        let both = format!("{sends_v4}; {sends_v6}");
+        let drops = "192.0.2.2 (eth1) sends by eth0, and rp_filter=1 drops";
+        // (those misrouted, rp_filter, the state, what is seen first)
+        let table = [
+            (vec![], 2, Fine, "eth0, eth1 are in one subnet, and each"),
+            (vec![misrouted()], 2, Warning, sends_v4),
+            (vec![misrouted_v6.clone()], 2, Warning, sends_v6),
+            (vec![misrouted(), misrouted_v6.clone()], 2, Warning, both.as_str()),
+            (vec![misrouted(), misrouted_v6], 1, Wrong, drops),
+        ];
+        for (misrouted, rp_filter, state, seen) in table {
+            let links = ["eth0", "eth1"].map(|name| Link { name: name.to_owned(), rp_filter, arp_ignore: 1 });
+            let host = Host {
+                routes: format!("header\n{}{}", v4("eth0"), v4("eth1")),
+                routes_v6: v6("eth0") + &v6("eth1"),
+                links: links.to_vec(),
+                misrouted,
+                ..host()
+            };
+            assert_finds(subnets, &host, state, seen);
+            let remedy = subnets(&host).remedy.unwrap_or_default();
+            for (address, rule) in
+                [("192.0.2.2", "; ip rule add from 192.0.2.2"), ("fd99::2", "; ip -6 rule add from fd99::2")]
+            {
+                let is_asked = host.misrouted.iter().any(|its| its.address.to_string() == address);
+                assert_eq!(remedy.contains(rule), is_asked, "{remedy}");
+            }
         }
     }
 

@@ -9,7 +9,7 @@ mod fault;
 mod host_links;
 pub(crate) mod host_subnets;
 mod netlink;
-mod subnet;
+pub(crate) mod subnet;
 
 use host_links::LinkAddress;
 use lnet_core::Core;

@@ -64,7 +64,7 @@ fn another_address(subnet: IpPrefix, taken: &[&Placed]) -> Option<IpAddr> {
 }
 
 /// The program that shows and changes routes and rules of a family.
-pub(super) const fn ip_program(address: IpAddr) -> &'static str {
+pub const fn ip_program(address: IpAddr) -> &'static str {
     if address.is_ipv6() { "ip -6" } else { "ip" }
 }
 
