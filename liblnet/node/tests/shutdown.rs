@@ -9,7 +9,7 @@ use lnet_core::fault::{DelayRule, Filter, Kinds, Odds};
 use std::fs;
 use std::num::NonZeroU32;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -21,12 +21,20 @@ fn threads() -> Vec<String> {
     names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with("lnet_")).collect()
 }
 
+/// Held by each test: threads and descriptors are counted of the whole process, in which the nodes of another test may run.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 #[test]
 fn nodes_that_shut_down_under_traffic_leave_nothing_behind() {
+    let _alone = alone();
     let (alive, gone) = channel::<()>();
     thread::spawn(move || {
         if gone
@@ -75,6 +83,7 @@ fn nodes_that_shut_down_under_traffic_leave_nothing_behind() {
 
 #[test]
 fn a_node_that_shuts_down_on_the_event_of_a_put_has_sent_the_ack() {
+    let _alone = alone();
     let port = free_port();
     let asker = Talker::new(node(port, &["127.0.79.5"], DiscoveryMode::Off));
     let taker = Talker::new(node(port, &["127.0.79.6"], DiscoveryMode::Off));
