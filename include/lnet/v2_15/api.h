@@ -69,7 +69,7 @@ struct lnet_me *LNetMEAttach(unsigned int portal, struct lnet_processid *match_i
  *
  * Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (*md is not valid, or allows
  * neither PUT nor GET), -ENOENT (no such match entry), -EBUSY (the match entry has one already), -EFAULT, -ENOMEM. After an error
- * other than -EBUSY the match entry is gone, with its descriptor if it has one. Must not be called from an event handler.
+ * the match entry is gone, unless it has another descriptor, which it keeps. Must not be called from an event handler.
  */
 int LNetMDAttach(struct lnet_me *me, const struct lnet_md *md, enum lnet_unlink unlink,
 		struct lnet_handle_md *handle)

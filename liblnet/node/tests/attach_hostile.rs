@@ -149,6 +149,7 @@ fn a_program_can_use_neither_handles_nor_memory_of_another() {
         let (me, md) = (MeHandle::from_cookie(cookie), MdHandle::from_cookie(cookie));
         for operation in [
             Operation::MeUnlink { me },
+            Operation::MeUnlinkUnused { me },
             Operation::MdUnlink { md },
             Operation::MdAttach { me, md: descriptor(MdOptions::OP_PUT, Vec::new()) },
             Operation::MeInsert { beside: me, entry: entry() },

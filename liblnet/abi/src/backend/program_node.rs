@@ -19,6 +19,8 @@ pub(crate) trait ProgramNode: Send + Sync {
     fn me_attach(&self, portal: u32, entry: MatchEntry) -> Result<MeHandle, Errno>;
     fn me_insert(&self, beside: MeHandle, entry: MatchEntry) -> Result<MeHandle, Errno>;
     fn me_unlink(&self, me: MeHandle) -> Result<(), Errno>;
+    /// Unlinks an ME without an MD. [`Errno::Busy`] if it has one.
+    fn me_unlink_unused(&self, me: MeHandle) -> Result<(), Errno>;
     /// `announce` gets the handle before the first event.
     fn md_attach(
         &self,
@@ -87,6 +89,10 @@ impl ProgramNode for Node {
 
     fn me_unlink(&self, me: MeHandle) -> Result<(), Errno> {
         self.core().data_path().me_unlink(me)
+    }
+
+    fn me_unlink_unused(&self, me: MeHandle) -> Result<(), Errno> {
+        self.core().data_path().me_unlink_unused(me)
     }
 
     fn md_attach(
@@ -233,6 +239,10 @@ impl ProgramNode for Attached {
 
     fn me_unlink(&self, me: MeHandle) -> Result<(), Errno> {
         self.node.me_unlink(me)
+    }
+
+    fn me_unlink_unused(&self, me: MeHandle) -> Result<(), Errno> {
+        self.node.me_unlink_unused(me)
     }
 
     fn md_attach(

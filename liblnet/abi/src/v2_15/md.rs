@@ -23,7 +23,7 @@ use std::ffi::c_int;
 ///
 /// Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (*md is not valid, or allows
 /// neither PUT nor GET), -ENOENT (no such match entry), -EBUSY (the match entry has one already), -EFAULT, -ENOMEM. After an error
-/// other than -EBUSY the match entry is gone, with its descriptor if it has one. Must not be called from an event handler.
+/// the match entry is gone, unless it has another descriptor, which it keeps. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDAttach_2_15(
     me: *mut lnet_me,
@@ -38,12 +38,8 @@ pub unsafe extern "C" fn _LNetMDAttach_2_15(
             let attach = |spec, memory| unsafe { attach(node, me, (spec, memory), unlink, handle) };
             // SAFETY: NULL, or a structure of the program's, with fragments if it says so, which is there until the call returns.
             let attached = unsafe { with_md(node, queues, md, attach) };
-            attached.inspect_err(|errno| {
-                // With another descriptor of its own the entry stays that one's.
-                if *errno != Errno::Busy {
-                    let _ = node.me_unlink(me);
-                }
-            })
+            // An entry that has another descriptor keeps it.
+            attached.inspect_err(|_| _ = node.me_unlink_unused(me))
         })
         .map(|()| 0)
     })

@@ -43,6 +43,11 @@ impl AttachedNode {
         self.nothing(&Operation::MeUnlink { me })
     }
 
+    /// The end of an ME without an MD, after an `LNetMDAttach` of 2.15 that has failed. [`Errno::Busy`] if it has one.
+    pub fn me_unlink_unused(&self, me: MeHandle) -> Result<(), Errno> {
+        self.nothing(&Operation::MeUnlinkUnused { me })
+    }
+
     /// `LNetMDAttach`. `announce` gets the handle before the first event. PUTs that waited for the MD are delivered by the calling thread.
     pub fn md_attach(
         &self,

@@ -347,6 +347,11 @@ messages! {
             /// The number of [`Report::WantsHandling`].
             request: u64,
         }
+        /// The end of an entry without an MD, after an `LNetMDAttach` of 2.15 that has failed.
+        24 = MeUnlinkUnused {
+            /// The entry.
+            me: MeHandle,
+        }
     }
 }
 

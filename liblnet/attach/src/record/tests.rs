@@ -245,7 +245,7 @@ fn what_no_program_may_send_is_told_apart() {
         (9, lazy(1), Ok((1, Operation::Lazy { portal: 5, is_lazy: true }))),
         (9, lazy(2), Err(Malformed::Value("a truth value"))),
         (0, lazy(1), Err(Malformed::Kind(0))),
-        (24, lazy(1), Err(Malformed::Kind(24))),
+        (25, lazy(1), Err(Malformed::Kind(25))),
         (17, vec![], Err(Malformed::TooShort)),
         (17, vec![0; 2], Err(Malformed::TooLong)),
         (9, vec![1, 1 << 32, 0], Err(Malformed::Value("a number of 32 bits"))),

@@ -61,6 +61,12 @@ impl DataPath {
         Ok(())
     }
 
+    /// Removes a match entry without an MD, as an `LNetMDAttach` of 2.15 that fails does. [`Errno::NotFound`] if it does not exist,
+    /// [`Errno::Busy`] if it has an MD: both stay.
+    pub fn me_unlink_unused(&self, me: MeHandle) -> Result<(), Errno> {
+        self.objects.remove_unused_me(me)
+    }
+
     /// Attaches an MD to a match entry: `LNetMDAttach`. `announce` gets the handle before the first event. PUTs that
     /// waited for the MD are delivered, the oldest first: those that have arrived in full by the calling thread, with their
     /// events before this returns; the others when their payload is complete. On failure the entry is not changed:

@@ -90,6 +90,12 @@ impl Objects {
         portal.remove(slot)
     }
 
+    /// Removes a match entry without an MD: see [`Portal::remove_unused`].
+    pub(crate) fn remove_unused_me(&self, me: MeHandle) -> Result<(), Errno> {
+        let (portal, slot) = self.me(me).ok_or(Errno::NotFound)?;
+        portal.remove_unused(slot)
+    }
+
     /// Drops all MDs and entries without an event, because the node shuts down. Queues end with [`Errno::NetworkDown`].
     pub(crate) fn end(&self) {
         self.mds.drain();

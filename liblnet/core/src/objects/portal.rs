@@ -97,6 +97,13 @@ impl Portal {
         lock(&self.state).table.remove(slot)
     }
 
+    /// Removes an entry without an MD. [`Errno::Busy`] if it has one, which stays with it.
+    pub(crate) fn remove_unused(&self, slot: HandleSlot) -> Result<(), Errno> {
+        let state = &mut *lock(&self.state);
+        state.table.can_take_md(slot)?;
+        state.table.remove(slot).map(|_| ())
+    }
+
     /// Attaches an MD to an entry, and commits the waiting PUTs to it, the oldest first, until it is exhausted.
     /// `announce` runs before the first event of the MD (TRAP-18).
     pub(crate) fn attach_md(

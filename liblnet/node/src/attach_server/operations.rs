@@ -234,6 +234,12 @@ impl<'a> Carrier<'a> {
                 self.objects.remove_me(me);
                 Answer::Nothing
             }
+            Operation::MeUnlinkUnused { me } => {
+                self.objects.check_me(me)?;
+                data_path.me_unlink_unused(me)?;
+                self.objects.remove_me(me);
+                Answer::Nothing
+            }
             Operation::MdAttach { me, md } => {
                 self.attach(number, me, md)?;
                 Answer::Nothing

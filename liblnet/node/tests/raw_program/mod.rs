@@ -99,7 +99,13 @@ impl RawProgram {
                 let (number, report) = Report::decode(kind, &body).unwrap();
                 self.results += u32::from(matches!(report, Report::Done { .. }));
                 match report {
-                    Report::Done { result } if number == self.number => return result.map(|_| ()),
+                    Report::Done { result } if number == self.number => {
+                        // Otherwise the ring of reports is full some day.
+                        if self.reports.release() == Wake::Needed {
+                            self.wake();
+                        }
+                        return result.map(|_| ());
+                    }
                     Report::Made { md } => self.md = Some(md),
                     _ => {}
                 }
