@@ -2,6 +2,7 @@
 /* Tests that a program learns which NIDs of its node come and go, with the API of 2.17. */
 #define LNET_API 0x21100
 #include "check.h"
+#include <semaphore.h>
 #include <lnet/lnetconfig/liblnetconfig.h>
 
 /* What a function was called with. */
@@ -15,8 +16,16 @@ struct changes {
 	int left;
 };
 
+/* The calls of 2.10 that wait, which the headers of 2.17 have not. */
+struct queue {
+	__u64 cookie;
+};
+int LNetEQAlloc(unsigned int count, void (*handler)(void *), struct queue *queue);
+int LNetEQPoll(struct queue *queues, int count, int timeout_ms, void *event, int *which);
+
 static struct changes first = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
 static struct changes second = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER, .leaves = true };
+static struct changes late = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
 static int ended;
 
 static void changed(const struct lnet_nid *nid, bool is_there, void *data)
@@ -31,14 +40,6 @@ static void changed(const struct lnet_nid *nid, bool is_there, void *data)
 	}
 	changes->count++;
 	pthread_cond_signal(&changes->more);
-	pthread_mutex_unlock(&changes->lock);
-}
-
-static void wait_for(struct changes *changes, int count)
-{
-	pthread_mutex_lock(&changes->lock);
-	while (changes->count < count)
-		pthread_cond_wait(&changes->more, &changes->lock);
 	pthread_mutex_unlock(&changes->lock);
 }
 
@@ -59,6 +60,45 @@ static void have_tcp5(bool is_there)
 	cYAML_free_tree(errors);
 }
 
+static sem_t waits;
+static int waited;
+
+/* Waits for an event that does not come. */
+static void waits_for_ever(const struct lnet_nid *nid, bool is_there, void *data)
+{
+	__u64 event[64];
+	int which;
+
+	(void)nid;
+	(void)is_there;
+	sem_post(&waits);
+	waited = LNetEQPoll(data, 1, -1, event, &which);
+}
+
+/* The end of the node ends the wait of a function that is being called, and comes after its return. */
+static void a_function_that_waits_returns_when_the_node_ends(void)
+{
+	struct queue queue;
+
+	waited = 1;
+	sem_init(&waits, 0, 0);
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+	CHECK_EQ(LNetEQAlloc(1, NULL, &queue), 0);
+	CHECK_EQ(LNetRegisterNIDUpdates(waits_for_ever, &queue), 0);
+	have_tcp5(true);
+	sem_wait(&waits);
+	CHECK_EQ(LNetNIFini(), 0);
+	CHECK_EQ(waited, -ENETDOWN);
+}
+
+static void wait_for(struct changes *changes, int count)
+{
+	pthread_mutex_lock(&changes->lock);
+	while (changes->count < count)
+		pthread_cond_wait(&changes->more, &changes->lock);
+	pthread_mutex_unlock(&changes->lock);
+}
+
 int main(void)
 {
 	CHECK_EQ(LNetRegisterNIDUpdates(changed, &first), -ENETDOWN);
@@ -66,7 +106,7 @@ int main(void)
 	setenv("LNET_ACCEPT", "none", 1);
 	setenv("LNET_NETWORKS", "tcp(127.0.0.1)", 1);
 	for (int round = 0; round < 2; round++) {
-		first.count = second.count = 0;
+		first.count = second.count = late.count = 0;
 		CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 		CHECK_EQ(LNetRegisterNIDUpdates(NULL, &first), -EINVAL);
 		CHECK_EQ(LNetUnRegisterNIDUpdates(changed, &first), -ENOENT);
@@ -74,6 +114,8 @@ int main(void)
 		CHECK_EQ(LNetRegisterNIDUpdates(changed, &first), -EEXIST);
 		CHECK_EQ(LNetRegisterNIDUpdates(changed, &second), 0);
 		have_tcp5(true);
+		/* What is there at its registration, a function is not called for, though others are still to be called. */
+		CHECK_EQ(LNetRegisterNIDUpdates(changed, &late), 0);
 		wait_for(&first, 1);
 		wait_for(&second, 1);
 		CHECK_STR(first.last, "127.0.0.1@tcp5 has come");
@@ -86,11 +128,15 @@ int main(void)
 		wait_for(&first, 2);
 		CHECK_STR(first.last, "127.0.0.1@tcp5 is gone");
 		CHECK_EQ(second.count, 1);
+		wait_for(&late, 1);
+		CHECK_STR(late.last, "127.0.0.1@tcp5 is gone");
 		if (round == 0)
 			CHECK_EQ(LNetUnRegisterNIDUpdates(changed, &first), 0);
 		/* In the second round the end of the node ends the registration, too. */
 		CHECK_EQ(LNetNIFini(), 0);
 		CHECK_EQ(first.count, 2);
+		CHECK_EQ(late.count, 1);
 	}
+	a_function_that_waits_returns_when_the_node_ends();
 	return failures != 0;
 }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub type lnet_nid_update_t =
     Option<unsafe extern "C" fn(nid: *const lnet_nid, is_there: bool, data: *mut c_void)>;
 
-/// Lets update be called with data when a NID of this node comes or goes: within some seconds, and not for those that are there now; but one
-/// that came in the second before may be among them. LNetUnRegisterNIDUpdates and the last LNetNIFini end that.
+/// Lets update be called with data when a NID of this node comes or goes: within some seconds, and not for those that are there now.
+/// LNetUnRegisterNIDUpdates and the last LNetNIFini end that.
 ///
 /// Returns 0. Errors: -EINVAL (update is NULL), -EEXIST (it is registered with these data), -ENOMEM (no thread), -ENETDOWN. The signature
 /// is liblnet's: c-abi does not have it. Must not be called from an event handler.
