@@ -144,9 +144,10 @@ pub(crate) fn run(options: &Options) -> Result<(), StartFailure> {
 
     let response = wait_for_end(&events);
     notify(&[NotifyState::Stopping, NotifyState::Status("going down")]);
-    drop(daemon.selftest().take());
     let programs = daemon.programs().take();
     drop(programs);
+    // Shuts the node down.
+    drop(daemon.selftest().take());
     node.shutdown();
     server.close();
     drop(metrics);

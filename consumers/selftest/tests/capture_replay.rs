@@ -114,8 +114,8 @@ impl Selftest {
         let counters = self.test_node.status().counters;
         assert_eq!((counters.errors, counters.rpcs_dropped, counters.rpcs_expired), (0, 0, 0));
         drop(self.test_node);
-        drop(self.adopted);
         self.live.finish();
+        drop(self.adopted);
     }
 }
 

@@ -99,8 +99,8 @@ struct Users {
 }
 
 /// Makes a node that this process runs itself the one behind the C API, for libraries on that API that are in the same
-/// program: an `LNetNIInit` then takes a reference on it. The owner continues to configure the node, and ends it after the
-/// [`Adopted`] is dropped. [`Errno::Busy`]: the C API has a node, or this is an event handler.
+/// program: an `LNetNIInit` then takes a reference on it. The owner continues to configure the node until the [`Adopted`] is dropped, which
+/// shuts the node down. [`Errno::Busy`]: the C API has a node, or this is an event handler.
 pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
     let mut users = users()?;
     if users.count > 0 {
@@ -112,7 +112,8 @@ pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
     Ok(Adopted(()))
 }
 
-/// The use of an adopted node by the C API. After the drop calls of that API return `-ENETDOWN`; the node continues.
+/// The use of an adopted node by the C API. The drop shuts the node down: that ends the waits of functions that are called for NIDs, which have
+/// returned when it is over. After it calls of that API return `-ENETDOWN`.
 #[derive(Debug)]
 pub struct Adopted(());
 
@@ -120,8 +121,7 @@ impl Drop for Adopted {
     fn drop(&mut self) {
         let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = NODE.swap(None) {
-            provider.nid_watch.stop();
-            provider.nid_watch.join();
+            provider.shutdown();
         }
         users.count = 0;
     }
@@ -268,5 +268,37 @@ fn watch_forks() {
             LogClass::ForkUnwatched,
             "fork(): cannot be watched; children of this process do not notice that they have no node"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// Fails if the end of an adopted node waits for a function that only the shutdown of the node lets go: it hangs.
+    #[test]
+    fn the_end_of_an_adopted_node_ends_a_wait_in_a_function_that_is_called_for_nids() {
+        static HAS_NID: AtomicBool = AtomicBool::new(false);
+        let nids = || {
+            let one = || vec!["10.0.0.1@tcp".parse().unwrap()];
+            // The first list is that of the registration.
+            Ok(if HAS_NID.swap(true, Ordering::Relaxed) { one() } else { Vec::new() })
+        };
+        let node = Node::start(Pid::LUSTRE, StartConfig::default()).unwrap();
+        let adopted = adopt(&node).unwrap();
+        assert_eq!(adopt(&node).map(|_| ()), Err(Errno::Busy));
+        let eq = with(|node| node.eq_alloc(1, None)).unwrap();
+        let (called, calls) = channel();
+        let update = move |_, _| {
+            called.send(None).unwrap();
+            let waited = with_waiting(|node| node.eq_poll(&[eq], None, &mut |_, _| {}));
+            called.send(Some(waited)).unwrap();
+        };
+        nid_watch().unwrap().add((1, 1), Arc::new(update), nids).unwrap();
+        assert_eq!(calls.recv(), Ok(None));
+        drop(adopted);
+        assert_eq!(calls.try_recv(), Ok(Some(Err(Errno::NetworkDown))));
+        assert_eq!(with(|_| Ok(())), Err(Errno::NetworkDown));
     }
 }
