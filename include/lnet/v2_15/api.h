@@ -116,12 +116,10 @@ void lnet_assert_handler_unused(lnet_handler_t handler)
 /* ---- moving data ---- */
 
 /**
- * Fetches data from a target into all of a memory descriptor.
+ * Fetches data from a target into all of a memory descriptor, as LNetGet of 2.10 does.
  *
- * The arguments are those of LNetPut; recovery has no effect: the node sends its recovery pings itself. Returns 0 when the GET was
- * accepted: everything else is reported by events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before
- * the function returns, in any order. If the REPLY does not come, or cannot come because LNET_EVENT_SEND failed, the events are those of
- * LNetPut without an ACK, and so are the statuses. Errors, without events: those of LNetPut. Must not be called from an event handler.
+ * recovery has no effect: the node sends its recovery pings itself. Returns 0 when the GET was accepted; lnet/api.h has its events and their
+ * statuses at LNetGet. Errors, without events: those of LNetPut. Must not be called from an event handler.
  */
 int LNetGet(lnet_nid_t self_nid, struct lnet_handle_md md, struct lnet_process_id target,
 		unsigned int portal, __u64 match_bits, unsigned int offset, bool recovery)

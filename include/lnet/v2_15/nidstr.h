@@ -15,12 +15,13 @@ extern "C" {
 
 /**
  * Writes a NID, such as 10.0.0.1@tcp1 or 2001:db8::1@tcp, into the n bytes of buf; returns buf. Writes <?> for a NID that stands for
- * any, for what is not a NID, and for NULL. The result is always terminated, and cut short where buf is too small.
+ * any, for what is not a NID, and for NULL. The result is always terminated, and cut short where buf is too small. The signature is
+ * liblnet's: c-abi does not have it.
  */
 char *libcfs_nidstr_r(const struct lnet_nid *nid, char *buf, size_t n)
 		LNET_SYMBOL(libcfs_nidstr_r_2_15);
 
-/** Like libcfs_nidstr_r, but writes into a string of libcfs_next_nidstring. */
+/** Like libcfs_nidstr_r, but writes into a string of libcfs_next_nidstring. The signature is liblnet's: c-abi does not have it. */
 static inline char *libcfs_nidstr(const struct lnet_nid *nid)
 {
 	return libcfs_nidstr_r(nid, libcfs_next_nidstring(), LNET_NIDSTR_SIZE);

@@ -124,13 +124,8 @@ int LNetUnRegisterNIDUpdates(lnet_nid_update_t update, void *data)
 /* ---- memory descriptors ---- */
 
 /**
- * Ends a memory descriptor.
- *
- * If nothing is in progress with it, its LNET_EVENT_UNLINK is delivered before the function returns. Otherwise the last operation's event
- * has `unlinked` set; until that event the memory is in use. In both cases a handler of the descriptor that is running has returned
- * when the function returns, unless it is called from a handler. Messages that have not been sent are cancelled. The handle is invalid
- * on return. Error: -ENOENT (also for a descriptor that was unlinked automatically, whose last event may not have been
- * delivered yet).
+ * Ends a memory descriptor, and waits for its handler, as __LNetMDUnlink of 2.15 does (lnet/v2_15/api.h). Messages that have not been sent
+ * are cancelled. The handle is invalid on return. Error: -ENOENT (also for a descriptor that was unlinked automatically).
  */
 int LNetMDUnlink(struct lnet_handle_md md)
 		LNET_SYMBOL(LNetMDUnlink_2_17);
@@ -168,12 +163,10 @@ int LNetPut(struct lnet_nid *self_nid, struct lnet_handle_md md, enum lnet_ack_r
 		LNET_SYMBOL(LNetPut_2_17);
 
 /**
- * Fetches data from a target into all of a memory descriptor.
+ * Fetches data from a target into all of a memory descriptor, as LNetGet of 2.15 does, with the arguments of LNetPut.
  *
- * The arguments are those of LNetPut; recovery has no effect: the node sends its recovery pings itself. Returns 0 when the GET was
- * accepted: everything else is reported by events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before
- * the function returns, in any order. If the REPLY does not come, or cannot come because LNET_EVENT_SEND failed, the events are those of
- * LNetPut without an ACK, and so are the statuses. Errors, without events: those of LNetPut. Must not be called from an event handler.
+ * Returns 0 when the GET was accepted; lnet/api.h has its events and their statuses at LNetGet. Errors, without events: those of LNetPut. Must
+ * not be called from an event handler.
  */
 int LNetGet(struct lnet_nid *self_nid, struct lnet_handle_md md, struct lnet_processid *target,
 		unsigned int portal, __u64 match_bits, unsigned int offset, bool recovery)

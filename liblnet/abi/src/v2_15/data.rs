@@ -7,12 +7,10 @@ use crate::types::{__u64, Flag, lnet_handle_md, lnet_nid_t, lnet_process_id};
 use lnet_wire::Nid;
 use std::ffi::{c_int, c_uint};
 
-/// Fetches data from a target into all of a memory descriptor.
+/// Fetches data from a target into all of a memory descriptor, as LNetGet of 2.10 does.
 ///
-/// The arguments are those of LNetPut; recovery has no effect: the node sends its recovery pings itself. Returns 0 when the GET was
-/// accepted: everything else is reported by events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before
-/// the function returns, in any order. If the REPLY does not come, or cannot come because LNET_EVENT_SEND failed, the events are those of
-/// LNetPut without an ACK, and so are the statuses. Errors, without events: those of LNetPut. Must not be called from an event handler.
+/// recovery has no effect: the node sends its recovery pings itself. Returns 0 when the GET was accepted; lnet/api.h has its events and their
+/// statuses at LNetGet. Errors, without events: those of LNetPut. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetGet_2_15(
     self_nid: lnet_nid_t,

@@ -13,7 +13,8 @@ use std::ptr::NonNull;
 const NIDSTR_SIZE: usize = 64;
 
 /// Writes a NID, such as 10.0.0.1@tcp1 or 2001:db8::1@tcp, into the n bytes of buf; returns buf. Writes <?> for a NID that stands for
-/// any, for what is not a NID, and for NULL. The result is always terminated, and cut short where buf is too small.
+/// any, for what is not a NID, and for NULL. The result is always terminated, and cut short where buf is too small. The signature is
+/// liblnet's: c-abi does not have it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_nidstr_r_2_15(
     nid: *const lnet_nid,
