@@ -102,7 +102,7 @@ pub(crate) unsafe fn bytes_of<'a>(string: *const c_char) -> Option<&'a [u8]> {
     if string.is_null() {
         return None;
     }
-    // SAFETY: checked for NULL; a string that stays and does not change, for which the caller vouches.
+    // SAFETY: checked for NULL; a string of the program's, which is there and unchanged as long as the result is used (`'a`).
     Some(unsafe { std::ffi::CStr::from_ptr(string) }.to_bytes())
 }
 

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 /// # Safety
 /// `to` is valid for a write.
 pub(crate) unsafe fn polled_to_c(polled: &Polled, to: NonNull<lnet_event>) -> c_int {
-    // SAFETY: valid for a write, for which the caller vouches.
+    // SAFETY: not NULL; a variable of the calling program's, which is there until the C function returns and may be written.
     unsafe { to.write(event_to_c(&polled.event)) };
     if polled.lost { Errno::Overflow.to_c() } else { 1 }
 }

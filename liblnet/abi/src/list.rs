@@ -20,7 +20,7 @@ impl Ring {
     /// # Safety
     /// The contract of the type; a head that is still to be initialised is not read before that. It is not NULL.
     pub(crate) const unsafe fn new(head: *mut list_head) -> Self {
-        // SAFETY: not NULL, for which the caller vouches.
+        // SAFETY: not NULL: the address of a head or link in the program's memory or in a structure made here. It is not read here.
         Self(unsafe { NonNull::new_unchecked(head) })
     }
 

@@ -88,7 +88,7 @@ pub(crate) unsafe fn attach(
     }
     let unlink = auto_unlink(unlink)?;
     let mut store = |md: MdHandle| {
-        // SAFETY: checked for NULL; valid for a write, for which the caller vouches.
+        // SAFETY: checked for NULL; a variable of the calling program's, which is there until the C function returns and may be written.
         unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) }
     };
     node.md_attach(me, spec, memory, unlink, &mut store)
@@ -109,7 +109,7 @@ pub(crate) unsafe fn bind(
         return Err(Errno::Invalid);
     }
     let md = node.md_bind(spec, memory, auto_unlink(unlink)?)?;
-    // SAFETY: checked for NULL; valid for a write, for which the caller vouches.
+    // SAFETY: checked for NULL; a variable of the calling program's, which is there until the C function returns and may be written.
     unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) };
     Ok(())
 }
@@ -155,10 +155,12 @@ pub(crate) unsafe fn parse(md: &MdFields) -> Result<(MdSpec, MdMemory), Errno> {
         let runs = &mut runs[..md.length as usize];
         for (i, run) in runs.iter_mut().enumerate() {
             *run = if kiov {
-                // SAFETY: `start` points to `length` fragments; `i` is below `length`.
+                // SAFETY: `start` points to `length` fragments of the calling program's, which are there until the C function returns; `i` is below
+                // `length`.
                 page_fragment(unsafe { md.start.cast::<lnet_kiov>().add(i).read_unaligned() })?
             } else {
-                // SAFETY: `start` points to `length` fragments, for which the caller vouches; `i` is below `length`.
+                // SAFETY: `start` points to `length` fragments of the calling program's, which are there until the C function returns; `i` is below
+                // `length`.
                 vector_fragment(unsafe { md.start.cast::<libc::iovec>().add(i).read_unaligned() })?
             };
         }

@@ -112,7 +112,7 @@ pub(crate) unsafe fn text<'a>(str: *const c_char, len: c_int) -> Option<&'a str>
     if str.is_null() {
         return None;
     }
-    // SAFETY: checked for NULL; so many bytes, for which the caller vouches.
+    // SAFETY: checked for NULL; `len` bytes of the program's, which are there and unchanged as long as the result is used (`'a`).
     std::str::from_utf8(unsafe { std::slice::from_raw_parts(str.cast(), len) }).ok()
 }
 

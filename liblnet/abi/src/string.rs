@@ -116,6 +116,6 @@ unsafe fn piece<'a>(string: &cfs_lstr) -> Option<&'a [u8]> {
     if string.ls_str.is_null() {
         return None;
     }
-    // SAFETY: checked for NULL; so many bytes, for which the caller vouches.
+    // SAFETY: checked for NULL; `ls_len` bytes of the program's, which are there and unchanged as long as the result is used (`'a`).
     Some(unsafe { std::slice::from_raw_parts(string.ls_str.cast(), len) })
 }

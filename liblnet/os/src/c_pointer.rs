@@ -40,7 +40,7 @@ impl<'a, T> In<'a, T> {
 
     /// The object. `None`: NULL.
     pub fn get(self) -> Option<&'a T> {
-        // SAFETY: the program's, valid and unchanged for `'a`: the contract of the type, which the maker of this value vouches for.
+        // SAFETY: NULL, or a `T` of the calling program's, which is there and unchanged until the call returns (`'a`).
         unsafe { self.0.as_ref() }
     }
 
@@ -57,7 +57,8 @@ impl<'a, T> In<'a, T> {
         match NonNull::new(self.0.cast_mut()) {
             _ if count == 0 => Ok(&[]),
             Some(start) if count as usize <= max => {
-                // SAFETY: not NULL; the caller vouches for `count` elements, the program's and unchanged for `'a`.
+                // SAFETY: not NULL, so an array of `count` elements of the calling program's, which is there and unchanged until the call
+                // returns (`'a`).
                 Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), count as usize) })
             }
             _ => Err(errno),
@@ -83,8 +84,8 @@ impl<'a, T> InOut<'a, T> {
 
     /// The object. `errno`: NULL.
     pub fn or<E>(self, errno: E) -> Result<&'a mut T, E> {
-        // SAFETY: valid for `'a` and the call's alone, which the maker of this value vouches for; `self` is used up, so that there is one
-        // reference.
+        // SAFETY: NULL, or a `T` of the calling program's, which is there until the call returns (`'a`) and which no other thread uses
+        // before; `self` is used up, so that there is one reference.
         unsafe { self.0.as_mut() }.ok_or(errno)
     }
 
@@ -123,7 +124,7 @@ impl<T> Out<'_, T> {
     /// Writes the result. `errno`: NULL.
     pub fn store<E>(&mut self, value: T, errno: E) -> Result<(), E> {
         let to = NonNull::new(self.0).ok_or(errno)?;
-        // SAFETY: not NULL, and the call's to write for `'a`, which the maker of this value vouches for.
+        // SAFETY: checked for NULL; memory of the calling program's for a `T`, which is there until the call returns (`'a`) and may be written.
         unsafe { to.write(value) };
         Ok(())
     }
@@ -160,7 +161,7 @@ impl<'a> Text<'a> {
 
     /// The string. `None`: NULL.
     pub fn get(self) -> Option<&'a CStr> {
-        // SAFETY: not NULL; a string that is valid and unchanged for `'a`, which the maker of this value vouches for.
+        // SAFETY: checked for NULL; a string of the calling program's, which is there and unchanged until the call returns (`'a`).
         (!self.0.is_null()).then(|| unsafe { CStr::from_ptr(self.0) })
     }
 
@@ -211,7 +212,7 @@ impl<T> Owned<T> {
     /// The box. `errno`: NULL.
     pub fn take<E>(self, errno: E) -> Result<Box<T>, E> {
         let object = NonNull::new(self.0).ok_or(errno)?;
-        // SAFETY: the box of `give`, given back once, which the maker of this value vouches for.
+        // SAFETY: checked for NULL; the box of `give`, which lives until here: the program gives it back once and does not use it again.
         Ok(unsafe { Box::from_raw(object.as_ptr()) })
     }
 }

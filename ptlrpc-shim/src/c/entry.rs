@@ -115,7 +115,7 @@ pub(super) unsafe fn lend(memory: *mut c_void, len: usize) -> Result<(Arc<Region
         None if len == 0 => NonNull::dangling(),
         None => return Err(Errno::Invalid),
     };
-    // SAFETY: `len` bytes of the program's, not NULL unless there are none, which stay until the loan has ended: the caller vouches for it.
+    // SAFETY: not NULL unless `len` is 0; `len` bytes of the program's, which are there, and which it leaves alone, until the loan has ended.
     let (region, loan) = unsafe { Region::lent(start, len) };
     Ok((Arc::new(region), loan))
 }

@@ -56,7 +56,7 @@ const MAX_BULK_LEN: usize = 64 << 20;
 /// # Safety
 /// There are `count` lengths, unless `lengths` is NULL.
 pub(super) unsafe fn lengths<'a>(count: u32, lengths: In<'a, u32>) -> Result<&'a [u32], Errno> {
-    // SAFETY: as many as the caller vouches for.
+    // SAFETY: NULL, or an array of the calling program's with `count` numbers, which is there and unchanged until the C function returns.
     let lengths = unsafe { lengths.elements(count, MAX_BUFFERS - 1, Errno::Invalid) }?;
     let all = BufferLengths::behind_body(lengths.iter().copied());
     all.and_then(|all| all.size()).map(|_| lengths).ok_or(Errno::Invalid)
@@ -207,7 +207,7 @@ unsafe extern "C" fn ptlrpc_request_alloc(
             return Err(Errno::Invalid);
         }
         let import = import.or(Errno::Invalid)?;
-        // SAFETY: an array of the program's, which has `count` numbers, unchanged during the call: the caller vouches for it.
+        // SAFETY: NULL, or an array of the calling program's with `count` numbers, which is there and unchanged until the call returns.
         let lens = unsafe { lengths(count, lens) }?;
         let buffers = buffers_of(lens)?;
         Ok(Owned::give(PtlrpcRequest {
@@ -244,7 +244,7 @@ unsafe extern "C" fn ptlrpc_req_set_repsize(
     lens: In<'_, u32>,
 ) -> c_int {
     change("ptlrpc_req_set_repsize", request, |request| {
-        // SAFETY: an array of the program's, which has `count` numbers, unchanged during the call: the caller vouches for it.
+        // SAFETY: NULL, or an array of the calling program's with `count` numbers, which is there and unchanged until the call returns.
         request.reply_lengths = unsafe { lengths(count, lens) }?.to_vec();
         Ok(())
     })
@@ -311,8 +311,8 @@ unsafe extern "C" fn ptlrpc_req_set_bulk(
         if !(1..=MAX_BULK_LEN).contains(&len) {
             return Err(Errno::Invalid);
         }
-        // SAFETY: so many bytes, which the program leaves alone until the request has completed or is freed: the caller vouches for that, and
-        // both wait for the end of the loan.
+        // SAFETY: NULL, or `len` bytes of the program's, which are there, and which it leaves alone, until the request has completed or is
+        // freed; both wait for the end of the loan.
         let (memory, loan) = unsafe { lend(memory, len) }?;
         draft.bulk = Some(Bulk { memory, direction });
         request.loan = Some(loan);

@@ -199,7 +199,7 @@ unsafe extern "C" fn ptlrpc_bulk_put(
     len: usize,
 ) -> c_int {
     let put = |request: &mut ServiceRequest<'_>, region: &Arc<Region>| request.bulk_put(region);
-    // SAFETY: the caller vouches for the memory, which LNet only reads.
+    // SAFETY: NULL, or `len` bytes of the calling program's, which are there and unchanged until the call returns; LNet only reads them.
     entry("ptlrpc_bulk_put", || unsafe { bulk(request, memory.cast_mut(), len, put) })
 }
 
@@ -208,7 +208,7 @@ unsafe extern "C" fn ptlrpc_bulk_put(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_bulk_get(request: InOut<'_, CSvcReq>, memory: *mut c_void, len: usize) -> c_int {
     let get = |request: &mut ServiceRequest<'_>, region: &Arc<Region>| request.bulk_get_into(region);
-    // SAFETY: the caller vouches for the memory.
+    // SAFETY: NULL, or `len` bytes of the calling program's, which are there, and which it leaves alone, until the call returns.
     entry("ptlrpc_bulk_get", || unsafe { bulk(request, memory, len, get) })
 }
 
@@ -223,7 +223,7 @@ unsafe fn bulk(
     transfer: impl FnOnce(&mut ServiceRequest<'_>, &Arc<Region>) -> Result<(), Errno>,
 ) -> Result<c_int, Errno> {
     let request = request.or(Errno::Invalid)?;
-    // SAFETY: so many bytes, for which the caller vouches until this returns; `wait` ends the loan before.
+    // SAFETY: NULL, or `len` bytes of the calling program's, which are there until the C function returns; `wait` below ends the loan before.
     let (region, loan) = unsafe { lend(memory, len) }?;
     let done = transfer(request.request, &region);
     drop(region);

@@ -21,7 +21,7 @@ impl Argument {
     /// `start` has the header and as many bytes as it says, which are the caller's to read and write while
     /// this lives.
     pub(super) unsafe fn parse(start: NonNull<c_void>) -> Result<Self, Errno> {
-        // SAFETY: the program's argument has a header, for which the caller vouches; it may be unaligned.
+        // SAFETY: not NULL; an argument of the calling program's with a header, which is there until the C function returns. It may be unaligned.
         let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
         let version_is_known = matches!(header.ioc_version, VERSION_1 | VERSION_2);
         if !version_is_known || !(8..=LARGEST_ARGUMENT).contains(&header.ioc_len) {
@@ -36,7 +36,7 @@ impl Argument {
     /// # Safety
     /// `start` has a header; if that is zero, it has a [`libcfs_ioctl_data`], as in [`Self::parse`].
     pub(super) unsafe fn without_header(start: NonNull<c_void>) -> Option<Self> {
-        // SAFETY: the program's argument has a header, for which the caller vouches; it may be unaligned.
+        // SAFETY: not NULL; an argument of the calling program's with a header, which is there until the C function returns. It may be unaligned.
         let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
         let is_zero = header.ioc_len == 0 && header.ioc_version == 0;
         is_zero.then_some(Self { start, len: size_of::<libcfs_ioctl_data>() as u32, version: VERSION_1 })
@@ -61,8 +61,8 @@ impl Argument {
         if (self.len as usize) < size_of::<T>() || !start.is_aligned() {
             return Err(Errno::Invalid);
         }
-        // SAFETY: aligned and long enough; the program's, for the call to read and write, for which the maker of this (`parse`) vouches;
-        // any bytes are a `T`.
+        // SAFETY: aligned and long enough (checked); `len` bytes of the calling program's, which are there until the C function returns and
+        // which it alone reads and writes; any bytes are a `T`. `self` is used up, so that there is one reference.
         Ok(unsafe { &mut *start.as_ptr() })
     }
 
@@ -71,7 +71,8 @@ impl Argument {
         if (self.len as usize) < least {
             return Err(Errno::Invalid);
         }
-        // SAFETY: so many bytes of the program's, for the call to read and write, for which the maker of this (`parse`) vouches.
+        // SAFETY: `len` bytes of the calling program's, which are there until the C function returns and which it alone reads and writes.
+        // `self` is used up, so that there is one reference.
         Ok(Bytes(unsafe { std::slice::from_raw_parts_mut(self.start.cast().as_ptr(), self.len as usize) }))
     }
 
@@ -164,7 +165,8 @@ unsafe impl Plain for lnet_ioctl_ping_data {}
 /// space as the argument states.
 pub(super) fn store(address: u64, bytes: &[u8]) -> Result<(), Errno> {
     let to = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
-    // SAFETY: the caller of `LNetCtl` gave this address, with at least so much room, for this to be stored.
+    // SAFETY: checked for NULL; memory of the calling program's at the address in its argument, with at least so much room as that states,
+    // which is there until `LNetCtl` returns and may be written.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
     Ok(())
 }
@@ -172,6 +174,7 @@ pub(super) fn store(address: u64, bytes: &[u8]) -> Result<(), Errno> {
 /// Copies `len` bytes from the caller's memory at `address`.
 pub(super) fn load(address: u64, len: usize) -> Result<Vec<u8>, Errno> {
     let from = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
-    // SAFETY: the caller of `LNetCtl` gave this address, and says that so much is there to be read.
+    // SAFETY: checked for NULL; `len` bytes of the calling program's at the address in its argument, which are there and unchanged until
+    // `LNetCtl` returns.
     Ok(unsafe { std::slice::from_raw_parts(from.as_ptr(), len) }.to_vec())
 }

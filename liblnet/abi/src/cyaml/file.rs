@@ -57,7 +57,7 @@ pub(crate) fn standard_output() -> *mut libc::FILE {
 /// # Safety
 /// `file` is an open file.
 pub(crate) unsafe fn write(file: *mut libc::FILE, text: &str) {
-    // SAFETY: the file is open, for which the caller vouches; the text has as many bytes.
+    // SAFETY: a file of the program's or of the C library's, which is open until this returns; `text` has as many bytes.
     unsafe { libc::fwrite(text.as_ptr().cast::<c_void>(), 1, text.len(), file) };
 }
 
@@ -93,7 +93,7 @@ pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, ReadEr
     let mut all = Vec::new();
     let mut part = [0_u8; 8192];
     loop {
-        // SAFETY: the file is open, for which the caller vouches; the buffer has as many bytes.
+        // SAFETY: a file of the program's or of the C library's, which is open until this returns; `part` has as many bytes.
         let count = unsafe { libc::fread(part.as_mut_ptr().cast::<c_void>(), 1, part.len(), file) };
         if count == 0 {
             break;
@@ -103,7 +103,7 @@ pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, ReadEr
             break;
         }
     }
-    // SAFETY: the file is open, for which the caller vouches.
+    // SAFETY: a file of the program's or of the C library's, which is open until this returns.
     if unsafe { libc::ferror(file) } != 0 {
         return Err(ReadError::File(io::Error::last_os_error()));
     }

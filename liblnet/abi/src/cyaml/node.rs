@@ -135,7 +135,8 @@ impl Node {
     /// The node is not used after that.
     pub(crate) unsafe fn free(self) {
         let (text, key) = self.with(|node| (node.cy_valuestring, node.cy_string));
-        // SAFETY: the strings are the node's own, and all three are `malloc`'s; the caller gives them up.
+        // SAFETY: the node and its two strings, or NULL, are `malloc`'s and live until here; the strings are the node's own, and nobody uses
+        // the three any more.
         unsafe {
             libc::free(text.cast());
             libc::free(key.cast());
@@ -159,7 +160,7 @@ pub type cYAML_user_data_free_cb = Option<unsafe extern "C" fn(data: *mut c_void
 pub unsafe extern "C" fn _cYAML_free_tree(node: YamlNode) {
     helper((), || {
         for node in walk(node) {
-            // SAFETY: the caller gives up the tree, and the walk has read a node's links before it gives it out.
+            // SAFETY: a node of the calling program's tree, which it gives up; the walk has read the node's links before it gives it out.
             unsafe { node.free() };
         }
     });

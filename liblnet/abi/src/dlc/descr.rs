@@ -74,13 +74,13 @@ pub(super) unsafe fn take(descr: *mut lnet_dlc_network_descr) -> (Option<String>
     if descr.is_null() {
         return (None, Vec::new());
     }
-    // SAFETY: checked for NULL; a descriptor, for which the caller vouches until this returns. One of zeros, which nobody initialised, has no
-    // interfaces.
+    // SAFETY: checked for NULL; a descriptor of the calling program's, which is there until the C function returns, and no other thread uses
+    // it before. One of zeros, which nobody initialised, has no interfaces.
     let (net, list) = unsafe { ((*descr).nw_id, Ring::new(&raw mut (*descr).nw_intflist)) };
     let net = Some(net).filter(|net| *net != NET_ANY).map(|net| RawNet(net).to_string());
     // SAFETY: an interface, which begins with its link.
     let interfaces = list.items().map(|item| unsafe { from_c(item.as_ptr()) }).collect();
-    // SAFETY: the interfaces are the call's to free, for which the caller vouches.
+    // SAFETY: the interfaces of the calling program's descriptor, which are `malloc`'s and live until here: the program gives them up.
     unsafe { free_interfaces(list) };
     (net, interfaces)
 }
@@ -90,7 +90,7 @@ pub(super) unsafe fn take(descr: *mut lnet_dlc_network_descr) -> (Option<String>
 /// # Safety
 /// `list` is NULL or an expression.
 pub(super) unsafe fn cpts(list: *mut cfs_expr_list) -> Option<CptList> {
-    // SAFETY: NULL or an expression, for which the caller vouches until this returns.
+    // SAFETY: NULL, or an expression of the calling program's, which is there and unchanged until the C function returns.
     let list = unsafe { ExprList::new(list) }?;
     expression::from_c(Some(list)).values(MAX_CPTS).ok().map(CptList::new)
 }
@@ -100,7 +100,8 @@ pub(super) unsafe fn cpts(list: *mut cfs_expr_list) -> Option<CptList> {
 unsafe fn free_interfaces(head: Ring) {
     while let Some(item) = head.pop() {
         let interface: *mut lnet_dlc_intf_descr = item.as_ptr();
-        // SAFETY: an interface, which begins with its link, and its expression, or NULL; the caller gives up both.
+        // SAFETY: an interface, which begins with its link, and its expression, or NULL: both are `malloc`'s, live until here, and nobody uses
+        // them any more.
         unsafe {
             expression::_cfs_expr_list_free(ExprList::new((*interface).cpt_expr));
             libc::free(interface.cast());
@@ -135,7 +136,7 @@ fn to_c(spec: &InterfaceSpec) -> RingArg {
 /// # Safety
 /// `interface` is a descriptor.
 unsafe fn from_c(interface: *mut lnet_dlc_intf_descr) -> InterfaceSpec {
-    // SAFETY: a descriptor, for which the caller vouches until this returns.
+    // SAFETY: a descriptor in a list of the calling program's, which is there and unchanged until the C function returns.
     unsafe {
         let name = (*interface).intf_name;
         let bytes: Vec<u8> = name.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();

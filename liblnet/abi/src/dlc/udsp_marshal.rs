@@ -129,7 +129,7 @@ unsafe fn criteria(udsp: *mut lnet_udsp) -> Option<Criteria> {
     if udsp.is_null() {
         return None;
     }
-    // SAFETY: checked for NULL; parts of a rule, for which the caller vouches until this returns.
+    // SAFETY: checked for NULL; parts of a rule of the calling program's, which is there and unchanged until the C function returns.
     unsafe {
         Some([
             selector(&raw mut (*udsp).udsp_src)?,
@@ -145,7 +145,8 @@ unsafe fn criteria(udsp: *mut lnet_udsp) -> Option<Criteria> {
 /// `descriptor` is that of a rule, which does not change during the call.
 #[allow(clippy::option_option, reason = "see above")]
 unsafe fn selector(descriptor: *mut lnet_ud_nid_descr) -> Option<Option<Selector>> {
-    // SAFETY: a descriptor, for which the caller vouches until this returns; its rings hold expressions, or are zeros.
+    // SAFETY: a descriptor in a rule of the calling program's, which is there and unchanged until the C function returns; its rings hold
+    // expressions, or are zeros.
     let (kind, numbers, addresses) = unsafe {
         let net = &raw mut (*descriptor).ud_net_id;
         let numbers = Ring::new(&raw mut (*net).udn_net_num_range);
@@ -174,7 +175,7 @@ fn expressions(ring: Ring) -> Vec<Expression> {
 /// # Safety
 /// `side` may be written.
 unsafe fn clear(side: *mut lnet_ud_nid_descr) {
-    // SAFETY: the caller vouches that it may be written.
+    // SAFETY: a descriptor in a rule of the calling program's, which is there until the C function returns and may be written.
     unsafe {
         (*side).ud_net_id.udn_net_type = 0;
         rings(side).into_iter().for_each(Ring::init);
@@ -192,7 +193,8 @@ unsafe fn fill(side: *mut lnet_ud_nid_descr, selector: &Selector) -> bool {
         Some(AddressRange::Ip(range)) => range.octets().map(Vec::from).unwrap_or_default(),
         Some(AddressRange::Number(expression)) => vec![expression.clone()],
     };
-    // SAFETY: the caller vouches that it has been cleared, and may be written.
+    // SAFETY: a descriptor in a rule of the calling program's, which is there until the C function returns and may be written. It has been
+    // cleared, so its rings are valid.
     let [of_numbers, of_addresses] = unsafe {
         (*side).ud_net_id.udn_net_type = selector.kind().0.into();
         rings(side)
@@ -206,7 +208,8 @@ unsafe fn fill(side: *mut lnet_ud_nid_descr, selector: &Selector) -> bool {
 /// # Safety
 /// `side` may be written, and stays as long as the result is used.
 unsafe fn rings(side: *mut lnet_ud_nid_descr) -> [Ring; 2] {
-    // SAFETY: parts of the descriptor, for which the caller vouches.
+    // SAFETY: parts of a descriptor in a rule of the calling program's, which is there until the C function returns, and so longer than the
+    // rings are used.
     unsafe {
         let numbers = Ring::new(&raw mut (*side).ud_net_id.udn_net_num_range);
         [numbers, Ring::new(&raw mut (*side).ud_addr_range)]
@@ -221,7 +224,8 @@ fn add(expression: &Expression, ring: Ring) -> bool {
 /// # Safety
 /// `side` has been cleared, and filled.
 unsafe fn free(side: *mut lnet_ud_nid_descr) {
-    // SAFETY: the expressions of a descriptor that this file has cleared and filled, for which the caller vouches, and which the caller gives up.
+    // SAFETY: a descriptor in a rule of the calling program's, which is there until the C function returns. This file has cleared and
+    // filled it, so its expressions are `malloc`'s; nobody uses them any more.
     unsafe {
         rings(side).into_iter().for_each(|ring| crate::expression::_cfs_expr_list_free_list(Some(ring)));
         clear(side);

@@ -52,7 +52,8 @@ pub(super) unsafe fn run(
     let mut first = true;
     loop {
         let word = if argc > 0 && !argv.is_null() {
-            // SAFETY: checked for NULL; arguments are left, for which the caller vouches: `argv` has gone on with each argument less.
+            // SAFETY: checked for NULL; `argc` elements of the calling program's array are left at `argv`, which goes on with each argument less.
+            // The array and its strings are there until the C function returns.
             unsafe { bytes_of(*argv) }
         } else {
             None
@@ -69,7 +70,8 @@ pub(super) unsafe fn run(
             }
             Lookup::Nothing if first && first_table().is_none_or(|first| first == table) => {
                 return match find(BUILT_IN.into_iter(), |(name, _)| name.as_bytes(), word) {
-                    // SAFETY: the arguments that are left, for which the caller vouches.
+                    // SAFETY: `argc` elements of the calling program's array are left at `argv`; it and its strings are there until the C function
+                    // returns.
                     Lookup::One((_, built_in)) => unsafe { run_built_in(built_in, argc, argv, table) },
                     Lookup::Several(several) => {
                         ambiguous(word, several.iter().map(|(name, _)| name.as_bytes()), unknown)
@@ -81,12 +83,14 @@ pub(super) unsafe fn run(
         };
         first = false;
         if command.name() != word {
-            // SAFETY: checked for NULL; an argument, which may be replaced: the caller vouches for it.
+            // SAFETY: checked for NULL above; an element of the calling program's array, which is there until the C function returns and may be
+            // written.
             unsafe { *argv = command.0.pc_name };
         }
 
         if let Some(sub_commands) = command.sub_commands() {
-            // SAFETY: there is a second argument, for which the caller vouches.
+            // SAFETY: with an `argc` above 1, a second element of the calling program's array, with a string or NULL; both are there until the C
+            // function returns.
             let next = if argc > 1 { unsafe { bytes_of(*argv.add(1)) } } else { None };
             let descends = match (command.0.pc_func, next) {
                 (None, _) => true,
@@ -114,7 +118,7 @@ pub(super) unsafe fn run(
 /// The contract is that of [`run`].
 /// The contract is that of [`run`].
 unsafe fn run_built_in(built_in: BuiltIn, argc: c_int, argv: *mut *mut c_char, table: Table) -> c_int {
-    // SAFETY: `argc` arguments, for which the caller vouches until this returns.
+    // SAFETY: `argv` has `argc` elements of the calling program's, each NULL or a string, which are there until the C function returns.
     unsafe {
         match built_in {
             BuiltIn::Help => {

@@ -36,7 +36,7 @@ impl Table {
     /// The entries of the table, including headings.
     pub fn entries(self) -> impl Iterator<Item = CommandEntry> {
         (0..).map_while(move |i| {
-            // SAFETY: the maker of the table (`new`) vouches for entries up to the one without a name, which ends this.
+            // SAFETY: the program's table has entries up to the one without a name, which ends this; it is there as long as a `Table` of it is used.
             let command = unsafe { *self.0.add(i) };
             (!command.pc_name.is_null()).then_some(CommandEntry(command))
         })
@@ -60,19 +60,19 @@ pub struct CommandEntry(pub(super) parser_cmd);
 impl CommandEntry {
     /// The name of the command.
     pub fn name(&self) -> &[u8] {
-        // SAFETY: the maker of the table (`Table::new`) vouches for a string that lives as long as the entry.
+        // SAFETY: NULL, or a string of the program's table, which is there as long as its entries are used.
         unsafe { bytes_of(self.0.pc_name) }.unwrap_or_default()
     }
 
     /// The help of the command.
     pub fn help(&self) -> Option<&[u8]> {
-        // SAFETY: NULL, or a string that lives as long as the entry: the maker of the table (`Table::new`) vouches for it.
+        // SAFETY: NULL, or a string of the program's table, which is there as long as its entries are used.
         unsafe { bytes_of(self.0.pc_help) }
     }
 
     /// The table of sub-commands.
     pub fn sub_commands(&self) -> Option<Table> {
-        // SAFETY: NULL, or a table that lives as long as this one: the maker of this one (`Table::new`) vouches for it.
+        // SAFETY: NULL, or a table of the program's, which is there as long as the table that refers to it.
         unsafe { Table::new(self.0.pc_sub_cmd) }
     }
 }
