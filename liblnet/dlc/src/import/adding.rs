@@ -64,7 +64,7 @@ pub(crate) fn text<T: Display>(it: &Option<T>) -> Option<String> {
 fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let net = text(&item.net);
     let mut last = ReturnCode::OK;
-    for NiItem { interface, tunables, lnd, cpts } in &item.nis {
+    for NiItem { interface, tunables, lnd, cpts, .. } in &item.nis {
         let config = NetConfig {
             net: net.as_deref(),
             interfaces: interface.iter().cloned().collect(),

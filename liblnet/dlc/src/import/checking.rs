@@ -160,7 +160,7 @@ impl Changes<'_> {
     }
 
     fn ni(&mut self, net: NetId, ni: &NiItem) {
-        let NiItem { interface, tunables, lnd, cpts } = ni.clone();
+        let NiItem { interface, tunables, lnd, cpts, .. } = ni.clone();
         let config = NetConfig { tunables, lnd, cpts, ..NetConfig::default() };
         let request = ops::net::request(net, interface.as_ref(), &config);
         let found = match self.backend {
@@ -200,6 +200,7 @@ impl Changes<'_> {
                 tunables: item.tunables,
                 lnd: item.lnd,
                 cpts: cpts.or_else(|| item.cpts.clone()),
+                ..NiItem::default()
             };
             self.ni(item.rule.net, &ni);
         }

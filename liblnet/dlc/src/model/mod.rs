@@ -108,6 +108,10 @@ pub struct NiItem {
     pub lnd: LndTunables,
     /// The CPTs that the interface is bound to.
     pub cpts: Option<CptList>,
+    /// The NID of an exported interface. An import ignores it, but for IPv6 addresses: those are in `interface` too.
+    pub nid: Option<Nid>,
+    /// The place in the file at which the interface begins.
+    pub at: Place,
 }
 
 /// A rule of the `ip2nets` block.

@@ -270,7 +270,7 @@ impl Conversion {
 
 fn net_item(network: Network, tunables: DriverTunables) -> NetItem {
     let DriverTunables { common, lnd } = tunables;
-    let ni = |interface, cpts| NiItem { interface, tunables: common, lnd, cpts };
+    let ni = |interface, cpts| NiItem { interface, tunables: common, lnd, cpts, ..NiItem::default() };
     let Network { net, interfaces, cpts } = network;
     let mut nis: Vec<NiItem> = Vec::new();
     for InterfaceSpec { name, cpts: own } in interfaces {

@@ -68,6 +68,7 @@ fn nets() -> impl Strategy<Value = Block> {
                 tunables,
                 lnd,
                 cpts,
+                ..NiItem::default()
             })
             .collect();
         nis.sort_by(|a, b| {
@@ -237,7 +238,12 @@ fn anywhere(mut document: Document) -> Document {
     }
     for block in &mut document.blocks {
         match block {
-            Block::Net(items) => forget(items),
+            Block::Net(items) => {
+                forget(items);
+                for ni in items.iter_mut().flat_map(|item| &mut item.it.nis) {
+                    (ni.nid, ni.at) = (None, Place::default());
+                }
+            }
             Block::Ip2nets(items) => forget(items),
             Block::Route(items) => forget(items),
             Block::Peer(items) => forget(items),

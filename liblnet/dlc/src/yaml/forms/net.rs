@@ -119,6 +119,11 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
             nis.extend(interfaces(node, &defaults, &mut detail, reader));
         }
     }
+    // Files from before multi-rail have the NID beside the interfaces.
+    if let ([ni], NodeKind::Map(entries)) = (&mut nis[..], &node.kind) {
+        let own = entries.iter().find(|entry| entry.key == "nid");
+        ni.nid = own.and_then(|entry| exported_nid(&entry.value)).or(ni.nid);
+    }
     fields.ignore(NI_OUTPUT);
     let at = fields.at;
     fields.finish(reader);
@@ -226,7 +231,9 @@ fn local_ni(
     let Some(mut fields) = Fields::of(node, "an NI", reader) else { return Vec::new() };
     let said = GivenTunables::read(&mut fields, reader).or(defaults);
     let fields_say_interfaces = fields.has("interfaces");
-    let nid = fields.get("nid", reader).and_then(|node| long_nid(node, net, reader));
+    let nid_node = fields.get("nid", reader);
+    let exported = nid_node.and_then(exported_nid);
+    let nid = nid_node.and_then(|node| long_nid(node, net, reader));
     let found = fields.get("interfaces", reader).map(|node| interfaces(node, &said, detail, reader));
     *detail = (*detail).max(count(&mut fields, DETAIL, reader));
     fields.ignore(NI_OUTPUT);
@@ -245,7 +252,17 @@ fn local_ni(
         }
         _ => {}
     }
+    nis.iter_mut().for_each(|ni| ni.at = at);
+    if let [ni] = &mut nis[..] {
+        ni.nid = exported;
+    }
     nis
+}
+
+/// The NID that an export has for an interface; `None` for what is no NID.
+fn exported_nid(node: &Node) -> Option<Nid> {
+    let NodeKind::Scalar(text) = &node.kind else { return None };
+    text.trim().parse().ok()
 }
 
 /// The NID of an NI on this net, if it has an IPv6 address; `None` for what is no NID: files have much in this place, which 2.15 does not read.
@@ -302,7 +319,8 @@ fn interfaces(
 
 /// One NI for each name in a value, which usually has one.
 fn named(node: &Node, said: &GivenTunables, reader: &mut Reader) -> Vec<NiItem> {
-    specs(node, reader).into_iter().map(|spec| ni_item(Some(spec), said.clone())).collect()
+    let ni = |spec| NiItem { at: node.at, ..ni_item(Some(spec), said.clone()) };
+    specs(node, reader).into_iter().map(ni).collect()
 }
 
 fn specs(node: &Node, reader: &mut Reader) -> Vec<InterfaceSpec> {
@@ -320,9 +338,10 @@ fn ni_item(interface: Option<InterfaceSpec>, said: GivenTunables) -> NiItem {
     let GivenTunables { tunables, lnd, cpts } = said;
     match interface {
         Some(InterfaceSpec { name, cpts: own }) => {
-            NiItem { interface: Some(InterfaceSpec::named(name)), tunables, lnd, cpts: own.or(cpts) }
+            let (interface, cpts) = (Some(InterfaceSpec::named(name)), own.or(cpts));
+            NiItem { interface, tunables, lnd, cpts, ..NiItem::default() }
         }
-        None => NiItem { interface, tunables, lnd, cpts },
+        None => NiItem { interface, tunables, lnd, cpts, ..NiItem::default() },
     }
 }
 
