@@ -34,6 +34,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ),
     ("socklnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-dlc", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
+    ("lnet-cluster", &["lnet-core", "lnet-dlc", "lnet-settings", "lnet-sim", "lnet-wire"]),
     ("lnet-metrics", &["lnet-dlc", "lnet-log", "lnet-os", "lnet-wire"]),
     ("lnet-replies", &["lnet-core", "lnet-dlc", "lnet-log", "lnet-wire"]),
     (
@@ -216,6 +217,16 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("modprobe", &["ip2nets", "model", "request"]),
             ("import", &["ip2nets", "model", "ops", "request"]),
             ("apply", &["import", "ip2nets", "model", "ops", "request", "yaml"]),
+        ],
+    ),
+    (
+        "lnet-cluster",
+        &[
+            ("model", &[]),
+            ("input", &["model"]),
+            ("reach", &["model"]),
+            ("checks", &["model", "reach"]),
+            ("report", &["checks", "model"]),
         ],
     ),
     (

@@ -1,0 +1,166 @@
+//! Reading of clusters: the only part of the crate that opens files.
+//!
+//! A path is a directory of configurations, one file `NODE.yaml` a node; or such a file; or a topology file, which is known by its
+//! key `classes` and names classes of nodes, their numbers and their addresses.
+
+mod addresses;
+mod grouping;
+mod node;
+mod topology;
+
+pub use addresses::parse_addresses;
+pub use topology::SCHEMA as TOPOLOGY_SCHEMA;
+
+use crate::model::{Class, Cluster};
+use grouping::Grouping;
+use lnet_dlc::model::Place;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The extensions of files of a directory that are read.
+const EXTENSIONS: [&str; 2] = ["yaml", "yml"];
+/// The most mappings and sequences within each other in a topology file, which has five.
+const MAX_TOPOLOGY_DEPTH: usize = 16;
+
+/// A file, or a part of one, that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputProblem {
+    /// The file or directory.
+    pub file: PathBuf,
+    /// The place in the file; `None`: the file as a whole.
+    pub at: Option<Place>,
+    /// The error and the remedy.
+    pub text: String,
+}
+
+impl fmt::Display for InputProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        match self.at {
+            Some(at) => write!(f, "{file}:{at}: {}", self.text),
+            None => write!(f, "{file}: {}", self.text),
+        }
+    }
+}
+
+/// Reads the cluster that these files and directories describe together. If anything cannot be read, all problems are returned and no
+/// cluster: a check of a part would find nodes missing that are there.
+pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Cluster, Vec<InputProblem>> {
+    let mut reading = Reading::default();
+    for path in paths {
+        reading.path(path.as_ref());
+    }
+    let mut cluster = reading.grouping.cluster();
+    let first_of_topologies = cluster.classes.len();
+    cluster.classes.extend(reading.classes);
+    let shifted = |(one, other)| (first_of_topologies + one, first_of_topologies + other);
+    cluster.apart.extend(reading.apart.into_iter().map(shifted));
+    if reading.problems.is_empty() && cluster.classes.is_empty() {
+        let file = paths.first().map_or_else(PathBuf::new, |path| path.as_ref().to_owned());
+        let text = "there is no configuration in it; a directory has one NODE.yaml for each node".to_owned();
+        reading.problems.push(InputProblem { file, at: None, text });
+    }
+    if reading.problems.is_empty() { Ok(cluster) } else { Err(reading.problems) }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    /// The nodes that have a file each.
+    grouping: Grouping,
+    /// The classes of topology files.
+    classes: Vec<Class>,
+    /// Pairs of classes of topology files.
+    apart: Vec<(usize, usize)>,
+    problems: Vec<InputProblem>,
+}
+
+impl Reading {
+    fn path(&mut self, path: &Path) {
+        if !path.is_dir() {
+            return self.file(path);
+        }
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) => return self.wrong(path, None, &format!("cannot be read: {error}")),
+        };
+        let is_meant = |path: &PathBuf| {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) && path.is_file()
+        };
+        let mut files: Vec<_> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_meant).collect();
+        // Names with numbers in the order of the numbers, so that consecutive addresses are consecutive nodes.
+        files.sort_by_cached_key(|path| natural_key(&path.to_string_lossy()));
+        let is_topology = |file: &&PathBuf| text_of(file).is_ok_and(|text| topology::is_topology(&text));
+        let (topologies, nodes): (Vec<_>, Vec<_>) = files.iter().partition(is_topology);
+        topologies.into_iter().for_each(|file| self.file(file));
+        // The configuration of a class is that of no node of its own.
+        let named: Vec<PathBuf> = self.classes.iter().map(|class| class.file.clone()).collect();
+        nodes.into_iter().filter(|file| !named.contains(file)).for_each(|file| self.file(file));
+    }
+
+    fn file(&mut self, file: &Path) {
+        let text = match text_of(file) {
+            Ok(text) => text,
+            Err(error) => return self.wrong(file, None, &format!("cannot be read: {error}")),
+        };
+        let result = match topology::is_topology(&text) {
+            true => topology::read(file, &text, self.classes.len()).map(|topology| {
+                self.classes.extend(topology.classes);
+                self.apart.extend(topology.apart);
+            }),
+            false => node::read(file, &text).map(|node| self.grouping.add(node)),
+        };
+        self.problems.extend(result.err().into_iter().flatten());
+    }
+
+    fn wrong(&mut self, file: &Path, at: Option<Place>, text: &str) {
+        self.problems.push(InputProblem { file: file.to_owned(), at, text: text.to_owned() });
+    }
+}
+
+/// The text of a file of at most [`lnet_dlc::yaml::tree::MAX_SIZE`] bytes; a longer one is refused when it is parsed.
+fn text_of(file: &Path) -> io::Result<String> {
+    lnet_dlc::yaml::text_of(File::open(file)?)
+}
+
+/// A key by which names are sorted so that `node2` comes before `node10`.
+fn natural_key(name: &str) -> Vec<(String, u64)> {
+    let mut key = vec![(String::new(), 0_u64)];
+    let mut in_number = false;
+    for letter in name.chars() {
+        match letter.to_digit(10) {
+            Some(digit) => {
+                in_number = true;
+                if let Some((_, number)) = key.last_mut() {
+                    *number = number.saturating_mul(10).saturating_add(digit.into());
+                }
+            }
+            None => {
+                if in_number {
+                    key.push((String::new(), 0));
+                    in_number = false;
+                }
+                if let Some((text, _)) = key.last_mut() {
+                    text.push(letter);
+                }
+            }
+        }
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_numbers_are_in_the_order_of_the_numbers() {
+        let mut names = ["c10", "c9", "c9b", "b", "c"];
+        names.sort_by_cached_key(|name| natural_key(name));
+        assert_eq!(names, ["b", "c", "c9", "c9b", "c10"]);
+    }
+}

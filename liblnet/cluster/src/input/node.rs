@@ -1,0 +1,137 @@
+//! Reading of the configuration of one node.
+
+use super::InputProblem;
+use crate::model::{Addresses, Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
+use lnet_dlc::model::{Block, Document, Item, NetItem, PeerItem, Place, RouteItem};
+use lnet_dlc::ops::peer::{MAX_NIDS, parse_nids};
+use lnet_dlc::yaml::{self, Purpose};
+use lnet_settings::{Setting, Settings};
+use lnet_wire::nid::Address;
+use lnet_wire::{NetId, Nid};
+use std::net::IpAddr;
+use std::path::Path;
+
+/// The beginning of a file.
+const BEGINNING: Place = Place { line: 1, column: 1 };
+
+/// Reads the configuration of one node, in any form that `lnetctl import` reads. The class has one node, whose name is that of the file
+/// without its extension.
+pub(super) fn read(file: &Path, text: &str) -> Result<Class, Vec<InputProblem>> {
+    let problem = |at, text| InputProblem { file: file.to_owned(), at: Some(at), text };
+    let document = yaml::read(text, Purpose::Add)
+        .map_err(|problems| problems.into_iter().map(|it| problem(it.at, it.text)).collect::<Vec<_>>())?;
+    let name = file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let mut class = Class {
+        name: name.clone(),
+        count: 1,
+        nodes: vec![name],
+        file: file.to_owned(),
+        config: Document::default(),
+        nis: Vec::new(),
+        routes: Vec::new(),
+        peers: Vec::new(),
+        rules: Vec::new(),
+        is_router: false,
+        routing_at: BEGINNING,
+        settings: Settings::default(),
+        settings_at: BEGINNING,
+        accept_port: None,
+    };
+    let mut problems = Vec::new();
+    for block in &document.blocks {
+        take(&mut class, block).unwrap_or_else(|(at, text)| problems.push(problem(at, text)));
+    }
+    class.config = document;
+    if problems.is_empty() { Ok(class) } else { Err(problems) }
+}
+
+fn take(class: &mut Class, block: &Block) -> Result<(), (Place, String)> {
+    match block {
+        Block::Net(items) => {
+            for Item { it, at, .. } in items {
+                class.nis.extend(nis(it, *at)?);
+            }
+        }
+        Block::Ip2nets(items) => {
+            let at = items.first().map_or(BEGINNING, |item| item.at);
+            return Err((at, IP2NETS.to_owned()));
+        }
+        Block::Route(items) => class.routes.extend(items.iter().flat_map(routes)),
+        Block::Peer(items) => class.peers.extend(items.iter().filter_map(peer)),
+        Block::Routing(item) => {
+            class.is_router = item.it.unwrap_or(class.is_router);
+            class.routing_at = item.at;
+        }
+        Block::Global(item) => {
+            class.settings_at = item.at;
+            // Settings bound each other: one that is refused at first fits when the others are there.
+            for _ in 0..2 {
+                for (setting, value) in &item.it {
+                    set(&mut class.settings, *setting, *value);
+                }
+            }
+        }
+        Block::Udsp(items) => class.rules.extend(items.iter().map(|item| {
+            let rule = item.it.clone();
+            let (src, dst, rte) = (rule.src, rule.dst, rule.rte);
+            ClassRule { src, dst, rte, action: rule.action, messages: rule.messages, place: item.at }
+        })),
+        Block::Buffers(_) | Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => {}
+    }
+    Ok(())
+}
+
+const IP2NETS: &str = "rules of ip2nets depend on the addresses of the machine, which this file does not have; give the output of \
+                       'lnetctl export' of the node instead";
+
+/// Sets a value. One that a node would refuse leaves the default, as it would there.
+fn set(settings: &mut Settings, setting: Setting, value: i64) {
+    let _refused = settings.set(setting, value);
+}
+
+fn nis(item: &NetItem, at: Place) -> Result<Vec<ClassNi>, (Place, String)> {
+    if item.ip2net.is_some() {
+        return Err((at, IP2NETS.to_owned()));
+    }
+    let Some(net) = item.net.filter(|net| *net != NetId::LOOPBACK) else { return Ok(Vec::new()) };
+    let ni = |ni: &lnet_dlc::model::NiItem| {
+        let name = ni.interface.as_ref().map(|spec| spec.name.clone());
+        let own = name.as_ref().and_then(|name| name.parse::<IpAddr>().ok()).map(Address::from);
+        let exported = ni.nid.filter(|nid| nid.net() == net).map(Nid::address);
+        ClassNi {
+            net,
+            interface: name.filter(|_| own.is_none()),
+            addresses: own.or(exported).map_or(Addresses::UNKNOWN, Addresses::one),
+            switches: Vec::new(),
+            mtu: None,
+            tunables: ni.tunables,
+            lnd: ni.lnd,
+            place: if ni.at == Place::default() { at } else { ni.at },
+        }
+    };
+    Ok(item.nis.iter().map(ni).collect())
+}
+
+fn routes(item: &Item<RouteItem>) -> Vec<ClassRoute> {
+    let RouteItem { net, gateway, hops, priority, sensitivity, .. } = &item.it;
+    let (Some(net), Some(gateways)) = (*net, gateway) else { return Vec::new() };
+    // The reader has checked the list.
+    let gateways = parse_nids(gateways, MAX_NIDS).unwrap_or_default();
+    let route = |gateway| ClassRoute {
+        net,
+        gateway,
+        hops: *hops,
+        priority: priority.unwrap_or(0),
+        sensitivity: *sensitivity,
+        place: item.at,
+    };
+    gateways.into_iter().map(route).collect()
+}
+
+fn peer(item: &Item<PeerItem>) -> Option<ClassPeer> {
+    let PeerItem { primary, nids, multi_rail, .. } = &item.it;
+    let primary = (*primary)?;
+    let others = nids.iter().flatten().copied().filter(|nid| *nid != primary);
+    let nids = std::iter::once(primary).chain(others).collect();
+    Some(ClassPeer { nids, multi_rail: *multi_rail, place: item.at })
+}
