@@ -11,8 +11,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-// pub mod checks;
+pub mod checks;
 pub mod input;
 pub mod model;
-// pub mod reach;
-// pub mod report;
+pub mod reach;
+pub mod report;

@@ -1,0 +1,60 @@
+//! Credits: whether they carry the nodes that an interface serves.
+
+use super::{Facts, Finding, FindingKind, listed};
+use crate::model::Class;
+use lnet_wire::NetId;
+
+/// A class whose nodes are at least so many times as numerous as those of another one is served by that.
+const MIN_CLIENTS_PER_SERVER: u64 = 10;
+/// The most nodes that an interface can serve with one credit.
+pub(super) const MAX_NODES_PER_CREDIT: u64 = 8;
+
+pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for (index, class) in facts.cluster.classes.iter().enumerate() {
+        above(facts, index, class, findings);
+        for net in class.nets() {
+            findings.extend(too_few(facts, index, class, net));
+        }
+    }
+}
+
+fn above(facts: &Facts<'_>, index: usize, class: &Class, findings: &mut Vec<Finding>) {
+    let is_above = |ni: &usize| {
+        let tunables = class.nis[*ni].tunables;
+        matches!((tunables.peer_credits, tunables.credits), (Some(of_peer), Some(all)) if of_peer > all)
+    };
+    let all: Vec<usize> = (0..class.nis.len()).filter(is_above).collect();
+    let Some(first) = all.first() else { return };
+    let what = format!(
+        "{}: peer_credits are above credits on {}",
+        class.label(),
+        listed(all.iter().map(|ni| class.ni_label(*ni)))
+    );
+    let place = class.nis[*first].place;
+    findings.push(Finding::new(FindingKind::PeerCreditsAboveCredits, facts.cluster, &[index], place, what));
+}
+
+/// Compares the credits of the interfaces of a class on a net with the nodes that each of them serves. Nodes are spread over the interfaces
+/// of a server, and over all routers of a class.
+fn too_few(facts: &Facts<'_>, index: usize, class: &Class, net: NetId) -> Option<Finding> {
+    let clients = facts.cluster.classes.iter().filter(|other| {
+        other.is_on(net) && other.count >= class.count.saturating_mul(MIN_CLIENTS_PER_SERVER)
+    });
+    let clients: u64 = clients.map(|other| other.count).sum();
+    let nis: Vec<_> = class.nis.iter().filter(|ni| ni.net == net).collect();
+    let servers = if class.is_router { class.count } else { 1 };
+    let shares = servers.saturating_mul(u64::try_from(nis.len()).unwrap_or(1)).max(1);
+    let share = clients.div_ceil(shares);
+    let least = share.div_ceil(MAX_NODES_PER_CREDIT);
+    let small =
+        nis.iter().find(|ni| ni.tunables.credits.is_some_and(|credits| u64::from(credits) < least))?;
+    let credits = small.tunables.credits.unwrap_or_default();
+    let what = format!(
+        "{}: {credits} credits on {net} for {share} nodes on each interface, of {clients} in all",
+        class.label()
+    );
+    let finding = Finding::new(FindingKind::CreditsTooFew, facts.cluster, &[index], small.place, what);
+    Some(finding.with_mend(format!(
+        "Raise credits of the interface to {least} or more, or add interfaces or servers."
+    )))
+}

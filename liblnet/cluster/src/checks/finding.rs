@@ -1,0 +1,84 @@
+//! A finding.
+
+use super::{FindingKind, Severity};
+use crate::model::Cluster;
+use lnet_dlc::model::Place;
+use std::path::PathBuf;
+
+/// The most names of nodes, nets or pairs that a finding shows; it says how many more there are.
+pub const MAX_SHOWN: usize = 4;
+
+/// Something that is wrong with a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The kind, which is a row of the table.
+    pub kind: FindingKind,
+    /// The severity: that of the row, or another one where the finding has other consequences.
+    pub severity: Severity,
+    /// The indices of the classes that it is about.
+    pub classes: Vec<usize>,
+    /// The names of some nodes that it is about, at most [`MAX_SHOWN`].
+    pub nodes: Vec<String>,
+    /// The number of nodes that it is about.
+    pub node_count: u64,
+    /// The file that is to be looked at.
+    pub file: PathBuf,
+    /// The place in the file.
+    pub place: Place,
+    /// The finding in words.
+    pub what: String,
+    /// The reason for which it matters.
+    pub why: String,
+    /// The remedy.
+    pub mend: String,
+}
+
+impl Finding {
+    /// A finding about all nodes of some classes, with the severity and the remedy of its row. The place is in the file of the first class.
+    pub(crate) fn new(
+        kind: FindingKind,
+        cluster: &Cluster,
+        classes: &[usize],
+        place: Place,
+        what: String,
+    ) -> Self {
+        let row = kind.row();
+        let about: Vec<_> = classes.iter().filter_map(|index| cluster.classes.get(*index)).collect();
+        let mut nodes = Vec::new();
+        for class in &about {
+            let room = u64::try_from(MAX_SHOWN - nodes.len()).unwrap_or(0);
+            nodes.extend((0..class.count.min(room)).map(|node| class.node_name(node)));
+        }
+        Self {
+            kind,
+            severity: row.severity,
+            classes: classes.to_vec(),
+            nodes,
+            node_count: about.iter().map(|class| class.count).sum(),
+            file: about.first().map_or_else(PathBuf::new, |class| class.file.clone()),
+            place,
+            what,
+            why: row.why.to_owned(),
+            mend: row.mend.to_owned(),
+        }
+    }
+
+    /// The same with another severity.
+    pub(crate) fn with_severity(self, severity: Severity) -> Self {
+        Self { severity, ..self }
+    }
+
+    /// The same with another remedy.
+    pub(crate) fn with_mend(self, mend: String) -> Self {
+        Self { mend, ..self }
+    }
+}
+
+/// Some texts with commas between, at most [`MAX_SHOWN`], and the number of the others.
+pub fn listed<T: ToString>(texts: impl IntoIterator<Item = T>) -> String {
+    let all: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
+    match all.len().checked_sub(MAX_SHOWN) {
+        None | Some(0) => all.join(", "),
+        Some(more) => format!("{} and {more} more", all[..MAX_SHOWN].join(", ")),
+    }
+}

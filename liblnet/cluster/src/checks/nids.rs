@@ -1,0 +1,42 @@
+//! NIDs that two interfaces have, and interfaces whose NID is not known.
+
+use super::{Facts, Finding, FindingKind, listed};
+use crate::model::NidOwner;
+
+pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    duplicates(facts, findings);
+    unknown(facts, findings);
+}
+
+fn duplicates(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for (nid, count, one, other) in facts.nids.duplicates() {
+        let who = |owner: NidOwner| {
+            let class = facts.cluster.classes.get(owner.node.class);
+            let ni = class.map_or_else(String::new, |class| class.ni_label(owner.ni));
+            format!("{} of {}", ni, facts.cluster.node_name(owner.node))
+        };
+        let more = if count > 1 { format!(", and {} more NIDs after it", count - 1) } else { String::new() };
+        let what = format!("{nid} is the NID of {} and of {}{more}", who(one), who(other));
+        let class = other.node.class;
+        let ni = facts.cluster.classes.get(class).and_then(|class| class.nis.get(other.ni));
+        let place = ni.map(|ni| ni.place).unwrap_or_default();
+        let mut classes = vec![class, one.node.class];
+        classes.dedup();
+        let finding = Finding::new(FindingKind::DuplicateNid, facts.cluster, &classes, place, what);
+        let mut nodes = vec![facts.cluster.node_name(other.node), facts.cluster.node_name(one.node)];
+        nodes.dedup();
+        let node_count = count.saturating_mul(if nodes.len() > 1 { 2 } else { 1 });
+        findings.push(Finding { nodes, node_count, ..finding });
+    }
+}
+
+fn unknown(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for (index, class) in facts.cluster.classes.iter().enumerate() {
+        let unknown = (0..class.nis.len()).filter(|ni| !class.nis[*ni].addresses.is_known());
+        let names: Vec<String> = unknown.clone().map(|ni| class.ni_label(ni)).collect();
+        let Some(first) = unknown.clone().next() else { continue };
+        let what = format!("{}: no address is known of {}", class.label(), listed(names));
+        let place = class.nis[first].place;
+        findings.push(Finding::new(FindingKind::AddressUnknown, facts.cluster, &[index], place, what));
+    }
+}

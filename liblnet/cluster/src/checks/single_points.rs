@@ -1,0 +1,178 @@
+//! Single points of failure: interfaces, routers, nets and switches whose loss cuts some pair of nodes off.
+//!
+//! Each element that can matter is lost once, and the reachability of the rest compared with that of the whole. Of the nodes of a class that are
+//! no gateways one stands for all. Routers count as paths, not as ends.
+
+use super::{Facts, Finding, FindingKind, listed};
+use crate::model::{Class, Element, NodeRef};
+use crate::reach::{Passage, Reach};
+use lnet_dlc::model::Place;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    nets(facts, findings);
+    switches(facts, findings);
+    let gateways = gateways(facts);
+    let lone = routers(facts, &gateways, findings);
+    interfaces(facts, &gateways, &lone, findings);
+}
+
+/// A pair of groups that a loss has cut off, by their classes.
+type Cut = BTreeSet<(usize, usize)>;
+
+/// The pairs of classes of which some nodes reach each other, and no longer do after a loss.
+fn cut(facts: &Facts<'_>, lost: &Element) -> Cut {
+    let after = Reach::of(facts.cluster, &facts.nids, Some(lost));
+    let groups = after.groups();
+    let is_end = |index: &usize| !groups[*index].is_lost && !groups[*index].forwards;
+    let ends: Vec<usize> = (0..groups.len()).filter(is_end).collect();
+    let mut cut = Cut::new();
+    for one in &ends {
+        for other in &ends {
+            let classes = (groups[*one].class, groups[*other].class);
+            let is_pair = one != other || groups[*one].count > 1;
+            if is_pair
+                && !cut.contains(&classes)
+                && facts.reach.passage(classes.0, classes.1) == Passage::Answered
+                && after.passage(*one, *other) != Passage::Answered
+            {
+                cut.insert(classes);
+            }
+        }
+    }
+    cut
+}
+
+/// The pairs as text; each pair once.
+fn pairs(facts: &Facts<'_>, cut: &Cut) -> String {
+    let name = |index: usize| facts.cluster.classes.get(index).map_or("", |class| &class.name);
+    let once = cut.iter().filter(|(one, other)| one <= other || !cut.contains(&(*other, *one)));
+    listed(once.map(|(one, other)| match one == other {
+        true => format!("{} among each other", name(*one)),
+        false => format!("{} from {}", name(*one), name(*other)),
+    }))
+}
+
+fn classes_of(cut: &Cut) -> Vec<usize> {
+    let all: BTreeSet<usize> = cut.iter().flat_map(|(one, other)| [*one, *other]).collect();
+    all.into_iter().collect()
+}
+
+fn nets(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for net in facts.cluster.nets() {
+        let cut = cut(facts, &Element::Net(net));
+        if !cut.is_empty() {
+            let what = format!("without net {net}, cut off are {}", pairs(facts, &cut));
+            let place = first_place(facts, &cut, |class| {
+                class.nis.iter().find(|ni| ni.net == net).map(|ni| ni.place)
+            });
+            findings.push(Finding::new(
+                FindingKind::SingleNet,
+                facts.cluster,
+                &classes_of(&cut),
+                place,
+                what,
+            ));
+        }
+    }
+}
+
+fn switches(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for label in facts.cluster.switches() {
+        let cut = cut(facts, &Element::Switch(label.to_owned()));
+        if !cut.is_empty() {
+            let what = format!("without switch {label}, cut off are {}", pairs(facts, &cut));
+            let is_on = |ni: &&crate::model::ClassNi| ni.switches.iter().any(|its| its == label);
+            let place = first_place(facts, &cut, |class| class.nis.iter().find(is_on).map(|ni| ni.place));
+            findings.push(Finding::new(
+                FindingKind::SingleSwitch,
+                facts.cluster,
+                &classes_of(&cut),
+                place,
+                what,
+            ));
+        }
+    }
+}
+
+fn first_place(facts: &Facts<'_>, cut: &Cut, place: impl Fn(&Class) -> Option<Place>) -> Place {
+    let first = classes_of(cut).first().and_then(|index| facts.cluster.classes.get(*index));
+    first.and_then(place).unwrap_or(Place { line: 1, column: 1 })
+}
+
+/// The nodes that routes name as gateways.
+fn gateways(facts: &Facts<'_>) -> BTreeSet<NodeRef> {
+    facts.reach.groups().iter().flat_map(|group| &group.routes).filter_map(|route| route.node).collect()
+}
+
+/// Finds routers whose loss cuts nodes off, and returns them.
+fn routers(
+    facts: &Facts<'_>,
+    gateways: &BTreeSet<NodeRef>,
+    findings: &mut Vec<Finding>,
+) -> BTreeSet<NodeRef> {
+    let mut lone = BTreeSet::new();
+    let mut by_class: BTreeMap<usize, (Vec<NodeRef>, Cut)> = BTreeMap::new();
+    for node in gateways {
+        let cut = cut(facts, &Element::Node(*node));
+        if !cut.is_empty() {
+            lone.insert(*node);
+            let (nodes, all) = by_class.entry(node.class).or_default();
+            nodes.push(*node);
+            all.extend(cut);
+        }
+    }
+    for (class, (nodes, cut)) in by_class {
+        let names: Vec<String> = nodes.iter().map(|node| facts.cluster.node_name(*node)).collect();
+        let what = format!("without router {}, cut off are {}", names.join(" or "), pairs(facts, &cut));
+        let place = facts.cluster.classes[class].routing_at;
+        let finding = Finding::new(FindingKind::SingleRouter, facts.cluster, &[class], place, what);
+        let node_count = u64::try_from(names.len()).unwrap_or(u64::MAX);
+        findings.push(Finding { nodes: names, node_count, ..finding });
+    }
+    lone
+}
+
+/// Finds interfaces whose loss cuts nodes off. The interfaces of a router whose loss is a finding are none of their own.
+fn interfaces(
+    facts: &Facts<'_>,
+    gateways: &BTreeSet<NodeRef>,
+    lone: &BTreeSet<NodeRef>,
+    findings: &mut Vec<Finding>,
+) {
+    for (index, class) in facts.cluster.classes.iter().enumerate() {
+        let of_class = gateways.iter().filter(|node| node.class == index);
+        let plain =
+            (0..class.count).map(|node| NodeRef { class: index, node }).find(|node| !gateways.contains(node));
+        let nodes = of_class.copied().chain(plain).filter(|node| !lone.contains(node));
+        let mut single: BTreeMap<usize, Cut> = BTreeMap::new();
+        let by_interface = by_interface(class);
+        for node in nodes {
+            for nis in &by_interface {
+                let cut = cut(facts, &Element::Interface { node, nis: nis.clone() });
+                if let (Some(first), false) = (nis.first(), cut.is_empty()) {
+                    single.entry(*first).or_default().extend(cut);
+                }
+            }
+        }
+        let Some(first) = single.keys().next() else { continue };
+        let names = listed(single.keys().map(|ni| class.ni_label(*ni)));
+        let all = single.values().flatten().copied().collect();
+        let what = format!("without {names}, a node of {} is cut off: {}", class.label(), pairs(facts, &all));
+        let place = class.nis[*first].place;
+        findings.push(Finding::new(FindingKind::SingleInterface, facts.cluster, &[index], place, what));
+    }
+}
+
+/// The NIs of a class by interface: those with the same name are lost together.
+fn by_interface(class: &Class) -> Vec<Vec<usize>> {
+    let mut all: Vec<(Option<&str>, Vec<usize>)> = Vec::new();
+    for (index, ni) in class.nis.iter().enumerate() {
+        let name = ni.interface.as_deref();
+        match all.iter_mut().find(|(its, _)| its.is_some() && *its == name) {
+            Some((_, nis)) => nis.push(index),
+            None => all.push((name, vec![index])),
+        }
+    }
+    all.into_iter().map(|(_, nis)| nis).collect()
+}
