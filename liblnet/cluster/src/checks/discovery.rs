@@ -14,7 +14,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for (one, user) in classes.iter().enumerate() {
         for (other, target) in classes.iter().enumerate() {
             let is_pair = one != other || user.count > 1;
-            if !is_pair || target.is_router || user.is_router || !(is_off(user) || is_off(target)) {
+            if !is_pair || !facts.is_end(one) || !facts.is_end(other) || !(is_off(user) || is_off(target)) {
                 continue;
             }
             if rails(user, target) > 1 && !knows_all(facts, one, other) {

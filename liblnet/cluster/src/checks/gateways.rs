@@ -175,10 +175,10 @@ fn users_cut_off(facts: &Facts<'_>, routes: &[RouteRef]) -> Vec<String> {
     let classes = &facts.cluster.classes;
     let mut cut = Vec::new();
     for it in routes {
-        let Some(user) = classes.get(it.class).filter(|user| !user.is_router) else { continue };
+        let Some(user) = classes.get(it.class).filter(|_| facts.is_end(it.class)) else { continue };
         for (index, target) in classes.iter().enumerate() {
             let is_cut = index != it.class
-                && !target.is_router
+                && facts.is_end(index)
                 && target.is_on(it.route.net)
                 && facts.reach.passage(it.class, index) == Passage::NoPath;
             let text = format!("from {} to {}", user.name, target.name);

@@ -20,6 +20,7 @@ pub use table::{FindingKind, Row, Severity};
 
 use crate::model::{Cluster, NidIndex};
 use crate::reach::Reach;
+use std::collections::BTreeSet;
 
 /// What the checks read: the cluster, and what follows from it.
 pub(crate) struct Facts<'a> {
@@ -27,6 +28,15 @@ pub(crate) struct Facts<'a> {
     pub(crate) nids: NidIndex,
     /// The reachability with nothing lost: group `i` is class `i`.
     pub(crate) reach: Reach,
+    /// The classes that only pass messages on: routers, and nodes that others name as gateways. They need not reach all that they connect.
+    transit: BTreeSet<usize>,
+}
+
+impl Facts<'_> {
+    /// Whether the nodes of a class are ends of messages, not gateways.
+    pub(crate) fn is_end(&self, class: usize) -> bool {
+        !self.transit.contains(&class)
+    }
 }
 
 /// A check.
@@ -50,7 +60,11 @@ const CHECKS: &[Check] = &[
 pub fn check(cluster: &Cluster) -> Vec<Finding> {
     let nids = NidIndex::of(cluster);
     let reach = Reach::of(cluster, &nids, None);
-    let facts = Facts { cluster, nids, reach };
+    let routers =
+        cluster.classes.iter().enumerate().filter(|(_, class)| class.is_router).map(|(index, _)| index);
+    let gateways = reach.groups().iter().flat_map(|group| &group.routes).filter_map(|route| route.node);
+    let transit = routers.chain(gateways.map(|node| node.class)).collect();
+    let facts = Facts { cluster, nids, reach, transit };
     let mut findings = Vec::new();
     CHECKS.iter().for_each(|check| check(&facts, &mut findings));
     findings.sort_by_key(|finding| (finding.severity, finding.kind));

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     let classes = &facts.cluster.classes;
-    let ends: Vec<usize> = (0..classes.len()).filter(|index| !classes[*index].is_router).collect();
+    let ends: Vec<usize> = (0..classes.len()).filter(|index| facts.is_end(*index)).collect();
     let mut unreached: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut unanswered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut apart: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let mut connected: BTreeSet<usize> = BTreeSet::new();
+    let mut joined: Vec<(usize, usize)> = Vec::new();
     for (at, one) in ends.iter().enumerate() {
         for other in &ends[at + 1..] {
             let passages = [facts.reach.passage(*one, *other), facts.reach.passage(*other, *one)];
@@ -22,7 +22,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
                 || has_route(facts, *other, *one)
                 || excused
             {
-                connected.extend([*one, *other]);
+                joined.push((*one, *other));
             } else {
                 apart.entry(*one).or_default().push(*other);
                 continue;
@@ -45,12 +45,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
             }
         }
     }
-    // The only class is isolated if its nodes are on no net.
-    let without_net = ends.iter().filter(|index| classes[**index].nis.is_empty()).copied();
-    let alone: Vec<usize> = match ends.len() {
-        1 => without_net.collect(),
-        _ => ends.iter().filter(|index| !connected.contains(index)).copied().collect(),
-    };
+    let alone = outside_largest_part(facts, &ends, &joined);
     findings.extend(isolated(facts, &alone));
     for (from, targets) in &unreached {
         findings.push(no_path(facts, *from, targets, "has no path to"));
@@ -69,6 +64,31 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
             findings.push(apart_finding(facts, *one, &others));
         }
     }
+}
+
+/// The classes outside of the part of the cluster with the most nodes, where parts are classes that are joined to each other directly or by
+/// others; and those on no net.
+fn outside_largest_part(facts: &Facts<'_>, ends: &[usize], joined: &[(usize, usize)]) -> Vec<usize> {
+    let classes = &facts.cluster.classes;
+    // The part of each class is the least class of it.
+    let mut part: Vec<usize> = (0..classes.len()).collect();
+    for _ in ends {
+        let before = part.clone();
+        for (one, other) in joined {
+            let least = part[*one].min(part[*other]);
+            (part[*one], part[*other]) = (least, least);
+        }
+        if before == part {
+            break;
+        }
+    }
+    let nodes = |of: usize| -> u64 {
+        ends.iter().filter(|index| part[**index] == of).map(|index| classes[*index].count).sum()
+    };
+    // Of parts with as many nodes the first one is the largest.
+    let largest = ends.iter().map(|index| part[*index]).max_by_key(|of| (nodes(*of), std::cmp::Reverse(*of)));
+    let is_outside = |index: &usize| Some(part[*index]) != largest || classes[*index].nis.is_empty();
+    ends.iter().copied().filter(is_outside).collect()
 }
 
 /// Whether a class has a route to a net of another one, working or not.

@@ -24,7 +24,7 @@ type Cut = BTreeSet<(usize, usize)>;
 fn cut(facts: &Facts<'_>, lost: &Element) -> Cut {
     let after = Reach::of(facts.cluster, &facts.nids, Some(lost));
     let groups = after.groups();
-    let is_end = |index: &usize| !groups[*index].is_lost && !groups[*index].forwards;
+    let is_end = |index: &usize| !groups[*index].is_lost && facts.is_end(groups[*index].class);
     let ends: Vec<usize> = (0..groups.len()).filter(is_end).collect();
     let mut cut = Cut::new();
     for one in &ends {

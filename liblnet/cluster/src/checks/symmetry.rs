@@ -12,7 +12,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         for other in one + 1..classes.len() {
             let both = facts.reach.passage(one, other) == Passage::Answered
                 && facts.reach.passage(other, one) == Passage::Answered;
-            if !both || classes[one].is_router || classes[other].is_router {
+            if !both || !facts.is_end(one) || !facts.is_end(other) {
                 continue;
             }
             let (Some(there), Some(back)) = (gateways(facts, one, other), gateways(facts, other, one)) else {

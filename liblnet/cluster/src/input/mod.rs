@@ -114,7 +114,12 @@ impl Reading {
             }),
             false => node::read(file, &text).map(|node| self.grouping.add(node)),
         };
-        self.problems.extend(result.err().into_iter().flatten());
+        // A file that several classes name has its problems once.
+        for problem in result.err().into_iter().flatten() {
+            if !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
+        }
     }
 
     fn wrong(&mut self, file: &Path, at: Option<Place>, text: &str) {
