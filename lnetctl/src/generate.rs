@@ -57,6 +57,7 @@ const SEE_ALSO: &[(&str, &[&str])] = &[
     ("convert", &["lnetctl-import(8)", "lnetctl-tunables(8)", "lnet-yaml(7)", "lnet-environment(7)"]),
     ("doctor", &["lnetctl-ping(8)", "lnetctl-report(8)", "lnet-environment(7)"]),
     ("report", &["lnetctl-export(8)", "lnetctl-doctor(8)", "lnetctl-stats(8)"]),
+    ("cluster", &["lnetctl-export(8)", "lnetctl-doctor(8)", "lnetctl-route(8)", "lnet-yaml(7)"]),
     ("events", &["lnetctl-top(8)", "lnetctl-peer(8)", "lnetd(8)"]),
     ("exporter", &["lnetctl-stats(8)", "lnetd(8)", "lnet-environment(7)"]),
 ];

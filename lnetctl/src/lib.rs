@@ -1,7 +1,7 @@
 //! `lnetctl`: configures and shows LNet nodes.
 //!
 //! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
-//! [`own_node`]: nodes of commands. [`doctor`]: checks of the host, and of the path to another node. [`output`]: writes results.
+//! [`own_node`]: nodes of commands. [`cluster`]: checks of all nodes of a cluster. [`doctor`]: checks of the host, and of the path to another node. [`output`]: writes results.
 //! [`archive`]: what is known, in one file. [`top`]: the live view. [`generate`]: manual pages and completions. [`lctl`]: the
 //! older tool.
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@
 
 pub mod archive;
 pub mod cli;
+pub mod cluster;
 pub mod commands;
 pub mod doctor;
 pub mod generate;

@@ -3,6 +3,7 @@
 //! The documentation of options is what `--help` prints, in which brackets are no links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod cluster;
 mod doctor;
 mod events;
 mod exporter;
@@ -24,6 +25,7 @@ mod top;
 mod udsp;
 mod yaml;
 
+pub use cluster::{Cluster, ClusterCheck};
 pub use doctor::Doctor;
 pub use events::Events;
 pub use exporter::Exporter;
@@ -235,6 +237,12 @@ pub enum Command {
     /// lnetctl started, versions, limits, and what doctor finds. It has NIDs, names of interfaces and of programs, and the variables of this
     /// library, but no other variable and nothing of what messages carry. Only its owner may read it. Without a node it has the host.
     Report(Report),
+    /// The configurations of all nodes of a cluster together: whether they work, and what depends on a single part
+    ///
+    /// Reads files alone: no node, no network and no privilege are needed. A path is a directory with one file NODE.yaml for each node, as
+    /// 'lnetctl export' writes it; or one such file; or a topology file, which names classes of nodes, their numbers and addresses.
+    #[command(subcommand)]
+    Cluster(Cluster),
     /// Programs that have no node of their own and are attached to this one
     ///
     /// A program whose environment names no nets uses the node of the user's lnetd, together with others. This shows them, with their

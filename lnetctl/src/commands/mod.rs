@@ -21,6 +21,7 @@ mod udsp;
 mod yaml;
 
 use crate::cli::Command;
+use crate::cluster;
 use lnet_dlc::ops::tunables;
 use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::io::Read;
@@ -68,7 +69,7 @@ impl CommandOutcome {
         Self { rc, kind: CommandKind::Change }
     }
 
-    const fn show(rc: ReturnCode) -> Self {
+    pub(crate) const fn show(rc: ReturnCode) -> Self {
         Self { rc, kind: CommandKind::Show }
     }
 }
@@ -104,6 +105,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> CommandOutcome {
         Command::Report(command) => report::report(command, cx),
         Command::Convert(command) => convert::run(command, cx),
         Command::Fault(command) => fault::run(command, cx),
+        Command::Cluster(command) => cluster::run(command, cx),
         Command::Program(command) => others::program(command, cx),
         Command::Events(command) => events::run(command, cx),
         Command::Help { .. } | Command::Exit | Command::Quit => CommandOutcome::change(ReturnCode::OK),

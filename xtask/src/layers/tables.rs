@@ -86,6 +86,7 @@ pub(crate) const CRATES: &[Layer] = &[
     (
         "lnetctl",
         &[
+            "lnet-cluster",
             "lnet-command-line",
             "lnet-dlc",
             "lnet-log",

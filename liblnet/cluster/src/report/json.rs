@@ -3,40 +3,40 @@
 use super::Counts;
 use crate::checks::Finding;
 use crate::model::Cluster;
-use serde_json::{Value, json};
+use lnet_dlc::Value;
 
 /// The JSON Schema of the report.
 pub const SCHEMA: &str = include_str!("../../../../docs/schema/cluster-report.schema.json");
 
-/// The report, which the [`SCHEMA`] describes.
-pub fn to_json(cluster: &Cluster, findings: &[Finding]) -> Value {
+/// The report as a value, whose JSON the [`SCHEMA`] describes.
+pub fn to_value(cluster: &Cluster, findings: &[Finding]) -> Value {
     let Counts { errors, warnings, notes } = Counts::of(findings);
-    let name = |index: &usize| cluster.classes.get(*index).map_or("", |class| &class.name);
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let texts = |all: Vec<String>| all.into_iter().map(Value::from).collect::<Vec<_>>();
     let all: Vec<Value> = findings
         .iter()
         .map(|finding| {
-            json!({
-                "kind": finding.kind.row().id,
-                "severity": finding.severity.word(),
-                "classes": finding.classes.iter().map(name).collect::<Vec<_>>(),
-                "nodes": finding.nodes,
-                "node_count": finding.node_count,
-                "file": finding.file.to_string_lossy(),
-                "line": finding.place.line,
-                "column": finding.place.column,
-                "what": finding.what,
-                "why": finding.why,
-                "mend": finding.mend,
-            })
+            let name = |index: &usize| cluster.classes.get(*index).map(|class| class.name.clone());
+            Value::map()
+                .with("kind", finding.kind.row().id)
+                .with("severity", finding.severity.word())
+                .with("classes", texts(finding.classes.iter().filter_map(name).collect()))
+                .with("nodes", texts(finding.nodes.clone()))
+                .with("node_count", finding.node_count)
+                .with("file", finding.file.to_string_lossy().into_owned())
+                .with("line", u64::from(finding.place.line))
+                .with("column", u64::from(finding.place.column))
+                .with("what", finding.what.as_str())
+                .with("why", finding.why.as_str())
+                .with("mend", finding.mend.as_str())
         })
         .collect();
-    json!({
-        "nodes": cluster.node_count(),
-        "classes": cluster.classes.len(),
-        "nets": cluster.nets().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "errors": errors,
-        "warnings": warnings,
-        "notes": notes,
-        "findings": all,
-    })
+    Value::map()
+        .with("nodes", cluster.node_count())
+        .with("classes", number(cluster.classes.len()))
+        .with("nets", texts(cluster.nets().iter().map(ToString::to_string).collect()))
+        .with("errors", number(errors))
+        .with("warnings", number(warnings))
+        .with("notes", number(notes))
+        .with("findings", all)
 }

@@ -3,7 +3,7 @@
 mod json;
 mod text;
 
-pub use json::{SCHEMA, to_json};
+pub use json::{SCHEMA, to_value};
 pub use text::to_text;
 
 use crate::checks::{Finding, Severity};
