@@ -73,12 +73,13 @@ fn fault(facts: &Facts<'_>, class: usize, route: &GroupRoute) -> Option<FindingK
         return Some(FindingKind::GatewayDoesNotForward);
     }
     let is_on = its_class.is_on(route.net);
-    let has_route = its_class.routes.iter().any(|own| own.net == route.net);
+    let is_onward = |own: &ClassRoute| own.net == route.net && own.gateway.net() != route.gateway_net;
+    let has_route = its_class.routes.iter().any(is_onward);
     if !is_on && !has_route {
         return Some(FindingKind::GatewayNotOnTarget);
     }
     // A route of the gateway that does not work has a finding of its own.
-    let behind = facts.reach.hops(gateway, route.net)?;
+    let behind = facts.reach.hops_onward(gateway, route.net, route.gateway_net)?;
     route.hops.filter(|hops| *hops != behind + 1).map(|_| FindingKind::HopsDisagree)
 }
 
@@ -121,16 +122,16 @@ fn finding(facts: &Facts<'_>, key: &Key, routes: &[RouteRef]) -> Finding {
         FindingKind::GatewayDoesNotForward => {
             let at =
                 gateway_class.and_then(|index| classes.get(index)).map_or(place, |class| class.routing_at);
-            let what = format!("{gateway} does not forward, but {user_names} has routes to {nets} by it");
+            let what = format!("{gateway} does not forward; routes to {nets} by it: {user_names}");
             (what, gateway_class.map_or_else(|| users.clone(), |index| vec![index]), at)
         }
         FindingKind::GatewayNotOnTarget => (
-            format!("{gateway} is not on {nets}, to which {user_names} has a route by it"),
+            format!("{gateway} is not on {nets}; routes to it by {gateway}: {user_names}"),
             users.clone(),
             place,
         ),
         FindingKind::GatewayNobody => (
-            format!("no node has the NID {gateway}, by which {user_names} has a route to {nets}"),
+            format!("no node has the NID {gateway}; routes to {nets} by it: {user_names}"),
             users.clone(),
             place,
         ),
@@ -162,7 +163,7 @@ fn hops_text(
     let text = |it: &RouteRef| {
         let route = said(it)?;
         let Gateway::Group(gateway) = it.route.gateway else { return None };
-        let real = facts.reach.hops(gateway, route.net)? + 1;
+        let real = facts.reach.hops_onward(gateway, route.net, route.gateway.net())? + 1;
         let hops = route.hops?;
         Some(format!("by {} {hops} instead of {real}", route.gateway))
     };

@@ -5,7 +5,7 @@
 
 use super::{Facts, Finding, FindingKind, listed};
 use crate::model::{Class, Element, NodeRef};
-use crate::reach::{Passage, Reach};
+use crate::reach::Reach;
 use lnet_dlc::model::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,15 +27,12 @@ fn cut(facts: &Facts<'_>, lost: &Element) -> Cut {
     let is_end = |index: &usize| !groups[*index].is_lost && facts.is_end(groups[*index].class);
     let ends: Vec<usize> = (0..groups.len()).filter(is_end).collect();
     let mut cut = Cut::new();
-    for one in &ends {
-        for other in &ends {
+    for (at, one) in ends.iter().enumerate() {
+        for other in &ends[at..] {
             let classes = (groups[*one].class, groups[*other].class);
             let is_pair = one != other || groups[*one].count > 1;
-            if is_pair
-                && !cut.contains(&classes)
-                && facts.reach.passage(classes.0, classes.1) == Passage::Answered
-                && after.passage(*one, *other) != Passage::Answered
-            {
+            let was_mutual = || facts.reach.is_mutual(classes.0, classes.1);
+            if is_pair && !cut.contains(&classes) && was_mutual() && !after.is_mutual(*one, *other) {
                 cut.insert(classes);
             }
         }
@@ -43,11 +40,10 @@ fn cut(facts: &Facts<'_>, lost: &Element) -> Cut {
     cut
 }
 
-/// The pairs as text; each pair once.
+/// The pairs as text.
 fn pairs(facts: &Facts<'_>, cut: &Cut) -> String {
     let name = |index: usize| facts.cluster.classes.get(index).map_or("", |class| &class.name);
-    let once = cut.iter().filter(|(one, other)| one <= other || !cut.contains(&(*other, *one)));
-    listed(once.map(|(one, other)| match one == other {
+    listed(cut.iter().map(|(one, other)| match one == other {
         true => format!("{} among each other", name(*one)),
         false => format!("{} from {}", name(*one), name(*other)),
     }))
@@ -62,7 +58,7 @@ fn nets(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for net in facts.cluster.nets() {
         let cut = cut(facts, &Element::Net(net));
         if !cut.is_empty() {
-            let what = format!("without net {net}, cut off are {}", pairs(facts, &cut));
+            let what = format!("without net {net}, these are cut off: {}", pairs(facts, &cut));
             let place = first_place(facts, &cut, |class| {
                 class.nis.iter().find(|ni| ni.net == net).map(|ni| ni.place)
             });
@@ -81,7 +77,7 @@ fn switches(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for label in facts.cluster.switches() {
         let cut = cut(facts, &Element::Switch(label.to_owned()));
         if !cut.is_empty() {
-            let what = format!("without switch {label}, cut off are {}", pairs(facts, &cut));
+            let what = format!("without switch {label}, these are cut off: {}", pairs(facts, &cut));
             let is_on = |ni: &&crate::model::ClassNi| ni.switches.iter().any(|its| its == label);
             let place = first_place(facts, &cut, |class| class.nis.iter().find(is_on).map(|ni| ni.place));
             findings.push(Finding::new(
@@ -124,7 +120,8 @@ fn routers(
     }
     for (class, (nodes, cut)) in by_class {
         let names: Vec<String> = nodes.iter().map(|node| facts.cluster.node_name(*node)).collect();
-        let what = format!("without router {}, cut off are {}", names.join(" or "), pairs(facts, &cut));
+        let what =
+            format!("without router {}, these are cut off: {}", names.join(" or "), pairs(facts, &cut));
         let place = facts.cluster.classes[class].routing_at;
         let finding = Finding::new(FindingKind::SingleRouter, facts.cluster, &[class], place, what);
         let node_count = u64::try_from(names.len()).unwrap_or(u64::MAX);

@@ -2,7 +2,6 @@
 
 use super::{Facts, Finding, FindingKind, Severity, listed};
 use crate::model::NodeRef;
-use crate::reach::Passage;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
@@ -10,9 +9,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     let mut differing: BTreeMap<(usize, Gateways, Gateways), Vec<usize>> = BTreeMap::new();
     for one in 0..classes.len() {
         for other in one + 1..classes.len() {
-            let both = facts.reach.passage(one, other) == Passage::Answered
-                && facts.reach.passage(other, one) == Passage::Answered;
-            if !both || !facts.is_end(one) || !facts.is_end(other) {
+            if !facts.reach.is_mutual(one, other) || !facts.is_end(one) || !facts.is_end(other) {
                 continue;
             }
             let (Some(there), Some(back)) = (gateways(facts, one, other), gateways(facts, other, one)) else {

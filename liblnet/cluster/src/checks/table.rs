@@ -86,8 +86,8 @@ findings! {
         "Name the NID that the gateway has on a net of the node.",
         "routes");
     GatewayNotOnTarget = ("gateway-not-on-target", Error,
-        "A gateway is not on the net that a route leads to, and has no route to it",
-        "The gateway drops messages to that net.",
+        "A gateway is not on the net that a route leads to, and has no route to it over another net",
+        "The gateway drops messages to that net; it never sends one back onto the net that it came by.",
         "Put the gateway on the net, give it a route to the net, or remove the route.",
         "routes");
     GatewayDoesNotForward = ("gateway-does-not-forward", Error,
