@@ -1,6 +1,7 @@
 //! The files that are made from sources, and how each is made.
 
 mod c_api_matrix;
+mod cluster;
 mod errors;
 #[path = "../../../liblnet/abi/exported.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -34,6 +35,8 @@ enum Make {
     File(fn(&Path) -> Result<String>),
     /// The marked sections of a document: the function takes the text of the document and returns it with new sections.
     Sections(fn(&str) -> Result<String>),
+    /// The same, of a document with parts of other files: the function gets the root of the repository, too.
+    SectionsOf(fn(&Path, &str) -> Result<String>),
     /// All files of a folder, by their paths within it, except for those that begin with one of the names.
     Folder(fn(&Path) -> Result<Files>, &'static [&'static str]),
 }
@@ -44,6 +47,7 @@ type Files = BTreeMap<PathBuf, String>;
 const GENERATED: &[Generated] = &[
     Generated { path: "ARCHITECTURE.md", make: Make::Sections(pictures::update) },
     Generated { path: "docs/c-api-matrix.md", make: Make::File(c_api_matrix::document) },
+    Generated { path: "docs/cluster-check.md", make: Make::SectionsOf(cluster::update) },
     Generated { path: "docs/configuration.md", make: Make::Sections(settings::update_configuration) },
     Generated { path: "docs/environment.md", make: Make::Sections(settings::update_environment) },
     Generated { path: "docs/errors.md", make: Make::File(errors::document) },
@@ -113,6 +117,11 @@ fn different(root: &Path, paths: &[String]) -> Result<BTreeMap<PathBuf, Option<S
             Make::File(make) => Files::from([(path, make(root)?)]),
             Make::Sections(update) => {
                 let text = update(&fs::read_to_string(&path)?)
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
+                Files::from([(path, text)])
+            }
+            Make::SectionsOf(update) => {
+                let text = update(root, &fs::read_to_string(&path)?)
                     .map_err(|error| format!("{}: {error}", path.display()))?;
                 Files::from([(path, text)])
             }
