@@ -1,6 +1,7 @@
 //! Runs one line: parses its words, carries out the command, and returns its exit status.
 
 use crate::cli::{self, Cli, Command, Format, Globals};
+use crate::cluster;
 use crate::commands::{self, CommandOutcome, Context};
 use crate::output::{self, Notes, Streams};
 use crate::own_node::{self, Choice};
@@ -121,7 +122,10 @@ pub fn line(
                 warnings: Vec::new(),
                 format,
             };
-            let outcome = commands::run(command, &mut cx);
+            let outcome = match command {
+                Command::Cluster(command) => cluster::run(command, &mut cx),
+                command => commands::run(command, &mut cx),
+            };
             let Context { report, text, warnings: own_warnings, .. } = cx;
             let why = node.explain().map(|why| why + remedy);
             let warnings: Vec<String> = warnings.borrow().iter().cloned().chain(own_warnings).collect();

@@ -150,7 +150,7 @@ fn finding(facts: &Facts<'_>, key: &Key, routes: &[RouteRef]) -> Finding {
         _ if cut.is_empty() => Severity::Warning,
         _ => Severity::Error,
     };
-    let what = if cut.is_empty() { what } else { format!("{what}: no path {}", listed(cut)) };
+    let what = if cut.is_empty() { what } else { format!("{what}; no path {}", listed(cut)) };
     Finding::new(key.fault, facts.cluster, &about, place, what).with_severity(severity)
 }
 

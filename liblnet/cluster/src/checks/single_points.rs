@@ -59,16 +59,8 @@ fn nets(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let cut = cut(facts, &Element::Net(net));
         if !cut.is_empty() {
             let what = format!("without net {net}, these are cut off: {}", pairs(facts, &cut));
-            let place = first_place(facts, &cut, |class| {
-                class.nis.iter().find(|ni| ni.net == net).map(|ni| ni.place)
-            });
-            findings.push(Finding::new(
-                FindingKind::SingleNet,
-                facts.cluster,
-                &classes_of(&cut),
-                place,
-                what,
-            ));
+            let place = |class: &Class| class.nis.iter().find(|ni| ni.net == net).map(|ni| ni.place);
+            findings.push(about(facts, FindingKind::SingleNet, &cut, place, what));
         }
     }
 }
@@ -79,21 +71,26 @@ fn switches(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         if !cut.is_empty() {
             let what = format!("without switch {label}, these are cut off: {}", pairs(facts, &cut));
             let is_on = |ni: &&crate::model::ClassNi| ni.switches.iter().any(|its| its == label);
-            let place = first_place(facts, &cut, |class| class.nis.iter().find(is_on).map(|ni| ni.place));
-            findings.push(Finding::new(
-                FindingKind::SingleSwitch,
-                facts.cluster,
-                &classes_of(&cut),
-                place,
-                what,
-            ));
+            let place = |class: &Class| class.nis.iter().find(is_on).map(|ni| ni.place);
+            findings.push(about(facts, FindingKind::SingleSwitch, &cut, place, what));
         }
     }
 }
 
-fn first_place(facts: &Facts<'_>, cut: &Cut, place: impl Fn(&Class) -> Option<Place>) -> Place {
-    let first = classes_of(cut).first().and_then(|index| facts.cluster.classes.get(*index));
-    first.and_then(place).unwrap_or(Place { line: 1, column: 1 })
+/// A finding about the classes of a cut, first the one that has the place.
+fn about(
+    facts: &Facts<'_>,
+    kind: FindingKind,
+    cut: &Cut,
+    place: impl Fn(&Class) -> Option<Place>,
+    what: String,
+) -> Finding {
+    let mut classes = classes_of(cut);
+    let place_in = |index: &usize| facts.cluster.classes.get(*index).and_then(&place);
+    let at = classes.iter().position(|index| place_in(index).is_some()).unwrap_or(0);
+    classes.swap(0, at);
+    let place = classes.first().and_then(place_in).unwrap_or(Place { line: 1, column: 1 });
+    Finding::new(kind, facts.cluster, &classes, place, what)
 }
 
 /// The nodes that routes name as gateways.
