@@ -40,7 +40,9 @@ fn rails(user: &Class, target: &Class) -> usize {
 fn knows_all(facts: &Facts<'_>, one: usize, other: usize) -> bool {
     let (user, target) = (&facts.cluster.classes[one], &facts.cluster.classes[other]);
     let mut known = BTreeSet::new();
-    for peer in &user.peers {
+    // A node of the same class does not name itself.
+    let users = user.count - u64::from(one == other);
+    for peer in user.peers.iter().filter(|peer| peer.nodes >= users) {
         let owner = peer.nids.first().and_then(|nid| facts.nids.owner(*nid)).map(|owner| owner.node);
         if let Some(NodeRef { class, node }) = owner.filter(|node| node.class == other)
             && facts.cluster.classes[class].nids(node).all(|nid| peer.nids.contains(&nid))
@@ -48,7 +50,5 @@ fn knows_all(facts: &Facts<'_>, one: usize, other: usize) -> bool {
             known.insert(node);
         }
     }
-    // A node of the same class does not name itself.
-    let others = target.count - u64::from(one == other);
-    u64::try_from(known.len()).is_ok_and(|known| known >= others)
+    u64::try_from(known.len()).is_ok_and(|known| known >= target.count)
 }

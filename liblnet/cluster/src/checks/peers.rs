@@ -2,40 +2,48 @@
 
 use super::{Facts, Finding, FindingKind, listed};
 use crate::model::{Class, ClassPeer, NodeRef};
+use lnet_wire::Nid;
 use std::collections::BTreeSet;
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for (index, class) in facts.cluster.classes.iter().enumerate() {
+        findings.extend(nobodys(facts, index, class));
         for peer in &class.peers {
             findings.extend(of_peer(facts, index, class, peer));
         }
     }
 }
 
+/// One finding for all NIDs of a class's peers that no node has: where files of nodes are missing there may be many.
+fn nobodys(facts: &Facts<'_>, index: usize, class: &Class) -> Option<Finding> {
+    let is_nobodys = |nid: &&Nid| facts.nids.is_nobodys(**nid);
+    let first = class.peers.iter().find(|peer| peer.nids.iter().any(|nid| is_nobodys(&nid)))?;
+    let all: BTreeSet<&Nid> = class.peers.iter().flat_map(|peer| &peer.nids).filter(is_nobodys).collect();
+    let what = format!("{} has peers with NIDs that no node has: {}", class.label(), listed(all));
+    Some(finding(facts, FindingKind::PeerNobody, index, first, what))
+}
+
 fn of_peer(facts: &Facts<'_>, index: usize, class: &Class, peer: &ClassPeer) -> Option<Finding> {
-    let finding = |kind, what| Some(Finding::new(kind, facts.cluster, &[index], peer.place, what));
     let primary = peer.nids.first()?;
-    let nobodys: Vec<_> = peer.nids.iter().filter(|nid| facts.nids.is_nobodys(**nid)).collect();
-    if !nobodys.is_empty() {
-        let what =
-            format!("{} has a peer {primary} with NIDs that no node has: {}", class.label(), listed(nobodys));
-        return finding(FindingKind::PeerNobody, what);
-    }
     let owners: BTreeSet<NodeRef> =
         peer.nids.iter().filter_map(|nid| facts.nids.owner(*nid)).map(|owner| owner.node).collect();
     let owner = owners.first()?;
     if owners.len() > 1 {
         let names = listed(owners.iter().map(|node| facts.cluster.node_name(*node)));
         let what = format!("{} has a peer {primary} with NIDs of {names}", class.label());
-        return finding(FindingKind::PeerOfTwoNodes, what);
+        return Some(finding(facts, FindingKind::PeerOfTwoNodes, index, peer, what));
     }
-    let its_class = facts.cluster.classes.get(owner.class)?;
-    let real = its_class.nid(0, owner.node)?;
-    if !peer.multi_rail || real == *primary {
+    let real = facts.cluster.classes.get(owner.class)?.nid(0, owner.node)?;
+    if !peer.multi_rail || real == *primary || facts.nids.owner(*primary).is_none() {
         return None;
     }
     let name = facts.cluster.node_name(*owner);
     let what = format!("{} has {name} as peer {primary}, whose primary NID is {real}", class.label());
-    finding(FindingKind::PeerWrongPrimary, what)
-        .map(|finding| finding.with_mend(format!("Name {real} as the primary NID of the peer.")))
+    let mend = format!("Name {real} as the primary NID of the peer.");
+    Some(finding(facts, FindingKind::PeerWrongPrimary, index, peer, what).with_mend(mend))
+}
+
+/// A finding about a peer, at its place.
+fn finding(facts: &Facts<'_>, kind: FindingKind, index: usize, peer: &ClassPeer, what: String) -> Finding {
+    Finding { file: peer.file.clone(), ..Finding::new(kind, facts.cluster, &[index], peer.place, what) }
 }

@@ -1,6 +1,7 @@
 //! Grouping of the nodes of directories to classes.
 
-use crate::model::{Class, ClassNi, ClassPeer, ClassRoute, ClassRule, Cluster};
+use crate::model::{Addresses, Class, ClassNi, ClassRoute, ClassRule, Cluster};
+use lnet_wire::Nid;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -9,15 +10,35 @@ use std::fmt::Write;
 pub(super) struct Grouping {
     classes: Vec<Class>,
     by_key: HashMap<String, usize>,
+    /// For each class, the index of each of its peers.
+    peers: Vec<HashMap<(Vec<Nid>, bool), usize>>,
 }
 
 impl Grouping {
     /// Adds a class of one node: to an equal class, if there is one.
     pub(super) fn add(&mut self, node: Class) {
         let index = *self.by_key.entry(key(&node)).or_insert(self.classes.len());
-        let Some(class) = self.classes.get_mut(index) else { return self.classes.push(node) };
+        if index == self.classes.len() {
+            self.classes.push(Class {
+                count: 0,
+                nodes: Vec::new(),
+                peers: Vec::new(),
+                ..without_addresses(&node)
+            });
+            self.peers.push(HashMap::new());
+        }
+        let (Some(class), Some(known)) = (self.classes.get_mut(index), self.peers.get_mut(index)) else {
+            return;
+        };
         class.count += node.count;
         class.nodes.extend(node.nodes);
+        for peer in node.peers {
+            let at = *known.entry((peer.nids.clone(), peer.multi_rail)).or_insert(class.peers.len());
+            match class.peers.get_mut(at) {
+                Some(same) => same.nodes += peer.nodes,
+                None => class.peers.push(peer),
+            }
+        }
         for (ni, of_node) in class.nis.iter_mut().zip(&node.nis) {
             of_node.addresses.runs().iter().for_each(|run| ni.addresses.push(*run));
         }
@@ -29,7 +50,14 @@ impl Grouping {
     }
 }
 
-/// All of a configuration that matters to the checks but the addresses and the places in the file, as text.
+/// A class like this one, whose interfaces have no addresses yet.
+fn without_addresses(class: &Class) -> Class {
+    let mut class = class.clone();
+    class.nis.iter_mut().for_each(|ni| ni.addresses = Addresses::UNKNOWN);
+    class
+}
+
+/// All of a configuration that matters to the checks but addresses, peers and places in the file, as text.
 fn key(class: &Class) -> String {
     let mut key = format!("{} {:?}", class.is_router, class.settings);
     let mut add = |args: std::fmt::Arguments<'_>| {
@@ -44,13 +72,6 @@ fn key(class: &Class) -> String {
     }
     for ClassRule { src, dst, rte, action, messages, .. } in &class.rules {
         add(format_args!("\nrule {src:?} {dst:?} {rte:?} {action:?} {messages:?}"));
-    }
-    // Nodes list peers in the order in which they met them.
-    let mut peers: Vec<_> =
-        class.peers.iter().map(|ClassPeer { nids, multi_rail, .. }| (nids, multi_rail)).collect();
-    peers.sort_unstable();
-    for (nids, multi_rail) in peers {
-        add(format_args!("\npeer {multi_rail} {nids:?}"));
     }
     key
 }

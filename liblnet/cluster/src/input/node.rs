@@ -57,7 +57,10 @@ fn take(class: &mut Class, block: &Block) -> Result<(), (Place, String)> {
             return Err((at, IP2NETS.to_owned()));
         }
         Block::Route(items) => class.routes.extend(items.iter().flat_map(routes)),
-        Block::Peer(items) => class.peers.extend(items.iter().filter_map(peer)),
+        Block::Peer(items) => {
+            let file = class.file.clone();
+            class.peers.extend(items.iter().filter_map(|item| peer(item, &file)));
+        }
         Block::Routing(item) => {
             class.is_router = item.it.unwrap_or(class.is_router);
             class.routing_at = item.at;
@@ -128,10 +131,10 @@ fn routes(item: &Item<RouteItem>) -> Vec<ClassRoute> {
     gateways.into_iter().map(route).collect()
 }
 
-fn peer(item: &Item<PeerItem>) -> Option<ClassPeer> {
+fn peer(item: &Item<PeerItem>, file: &Path) -> Option<ClassPeer> {
     let PeerItem { primary, nids, multi_rail, .. } = &item.it;
     let primary = (*primary)?;
     let others = nids.iter().flatten().copied().filter(|nid| *nid != primary);
     let nids = std::iter::once(primary).chain(others).collect();
-    Some(ClassPeer { nids, multi_rail: *multi_rail, place: item.at })
+    Some(ClassPeer { nids, multi_rail: *multi_rail, nodes: 1, file: file.to_owned(), place: item.at })
 }

@@ -156,6 +156,7 @@ impl Reader<'_> {
             Err(problems) => return self.problems.extend(problems),
         };
         (class.name, class.count, class.nodes) = (name.clone(), count, Vec::new());
+        class.peers.iter_mut().for_each(|peer| peer.nodes = count);
         if let Some(node) = value("accept_port") {
             class.accept_port = self.number(node, "accept_port", 1, u16::MAX);
         }

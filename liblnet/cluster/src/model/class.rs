@@ -26,7 +26,7 @@ pub struct Class {
     pub nis: Vec<ClassNi>,
     /// The routes, one for each gateway.
     pub routes: Vec<ClassRoute>,
-    /// The peers of the file.
+    /// The peers of the files.
     pub peers: Vec<ClassPeer>,
     /// The selection rules of the file.
     pub rules: Vec<ClassRule>,
@@ -80,14 +80,18 @@ pub struct ClassRoute {
     pub place: Place,
 }
 
-/// A peer in the files of a class.
+/// A peer in the files of a class. Nodes of one class may have different peers: an export has those that a node has met.
 #[derive(Clone, Debug)]
 pub struct ClassPeer {
     /// The NIDs of the peer, the primary one first.
     pub nids: Vec<Nid>,
     /// Whether the peer is Multi-Rail.
     pub multi_rail: bool,
-    /// The place of the peer in the file.
+    /// The number of nodes of the class that have the peer.
+    pub nodes: u64,
+    /// The file of the first node that has the peer.
+    pub file: PathBuf,
+    /// The place of the peer in that file.
     pub place: Place,
 }
 
