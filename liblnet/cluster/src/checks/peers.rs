@@ -34,10 +34,13 @@ fn of_peer(facts: &Facts<'_>, index: usize, class: &Class, peer: &ClassPeer) -> 
         return Some(finding(facts, FindingKind::PeerOfTwoNodes, index, peer, what));
     }
     let real = facts.cluster.classes.get(owner.class)?.nid(0, owner.node)?;
-    if !peer.multi_rail || real == *primary || facts.nids.owner(*primary).is_none() {
+    let name = facts.cluster.node_name(*owner);
+    // A node that has pinged itself has itself as a peer, by each NID that it pinged.
+    let is_itself =
+        peer.nodes == 1 && peer.file.file_stem().is_some_and(|stem| stem.to_string_lossy() == name);
+    if !peer.multi_rail || real == *primary || facts.nids.owner(*primary).is_none() || is_itself {
         return None;
     }
-    let name = facts.cluster.node_name(*owner);
     let what = format!("{} has {name} as peer {primary}, whose primary NID is {real}", class.label());
     let mend = format!("Name {real} as the primary NID of the peer.");
     Some(finding(facts, FindingKind::PeerWrongPrimary, index, peer, what).with_mend(mend))
