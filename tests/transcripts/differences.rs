@@ -58,6 +58,7 @@ pub const DIFFERENCES: &[Difference] = &[
             "out + apply",
             "out + convert",
             "out + doctor",
+            "out + cluster",
             "out + events",
             "out + exporter",
             "out + fault",
