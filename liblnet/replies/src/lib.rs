@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod discovery;
+mod explain;
 mod heat;
 mod history;
 mod local_ni;
@@ -14,6 +15,7 @@ mod peer;
 mod stats;
 
 pub use discovery::{differences, failure_of};
+pub use explain::explain;
 pub use heat::HeatTable;
 pub use history::changes_after;
 pub use local_ni::local_ni;

@@ -1,7 +1,6 @@
 //! The node's backend of control requests: for `lnetctl`, the DLC calls and `LNetCtl`.
 
 mod discovery;
-mod explain;
 mod fault;
 mod health;
 mod local_ni;
@@ -77,7 +76,7 @@ impl Backend for Node {
                 core.admin().notify_peer_ni(notice.nid, notice.alive);
                 Ok(Reply::Done)
             }
-            Request::Explain(ask) => explain::explain(self, ask).map(Reply::Explanation),
+            Request::Explain(ask) => lnet_replies::explain(core, self.now(), ask).map(Reply::Explanation),
             Request::AddRoute(route) => route::add(self, route).map(|()| Reply::Done),
             Request::DelRoute(which) => route::delete(self, which).map(|()| Reply::Done),
             Request::GetRoute(index) => route::get(self, index).map(Reply::Route),

@@ -1,15 +1,15 @@
 //! Explanation of the path that a message would take, and of why it would take no other.
 
-use crate::node::Node;
+use crate::reachability;
 use lnet_core::policy::{PartnerByRule, RuleEffect, RulePriority};
 use lnet_core::select::{ChosenPath, Reason};
-use lnet_core::{Core, Errno};
+use lnet_core::{Core, Errno, Time};
 use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 use lnet_wire::Nid;
 
-/// Uses the same selection code as sending.
-pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
-    let core = node.core();
+/// The path that a message would take now, and the reasons against the others, from the same selection code as sending.
+/// [`Errno::HostUnreachable`] if there is no path.
+pub fn explain(core: &Core, now: Time, ask: Explain) -> Result<Explanation, Errno> {
     let known = core.admin().peer(ask.destination);
     let explained = core.data_path().explain(ask.source, ask.destination)?;
     let chosen = &explained.chosen;
@@ -33,8 +33,8 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
         gateway: chosen.route().map(|_| chosen.next_hop()),
         passed_over: passed_over.collect(),
         rules: rules(core, chosen),
-        reachability: lnet_replies::reachability(core, node.now(), ask.destination),
-        remark: remark(node, chosen),
+        reachability: reachability(core, now, ask.destination),
+        remark: remark(core, now, chosen),
     })
 }
 
@@ -73,9 +73,9 @@ fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
 }
 
 /// The fault of a path that was selected because there is no better one.
-fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
+fn remark(core: &Core, now: Time, chosen: &ChosenPath) -> Option<String> {
     let (local, its) = (chosen.ni.nid(), chosen.peer_ni.as_ref()?);
-    let unresponsive = node.core().admin().unresponsive_paths(its.nid()).into_iter();
+    let unresponsive = core.admin().unresponsive_paths(its.nid()).into_iter();
     let since = unresponsive
         .filter(|path| (path.local, path.peer) == (local, its.nid()))
         .map(|path| path.since)
@@ -83,9 +83,9 @@ fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
     let wrong = match since {
         _ if chosen.ni.is_fatal() => format!("{local} is down"),
         _ if its.is_reported_down() => format!("{} is down, as its node says", its.nid()),
-        Some(since) => format!("the path has been unresponsive for {} s", node.now().since(since).as_secs()),
+        Some(since) => format!("the path has been unresponsive for {} s", now.since(since).as_secs()),
         None => match chosen.route() {
-            Some(route) if !node.core().admin().route_is_up(route) => {
+            Some(route) if !core.admin().route_is_up(route) => {
                 format!("the route to {} via {} is down", route.route.net, route.route.gateway)
             }
             _ => return None,
