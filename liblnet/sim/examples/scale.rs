@@ -60,7 +60,7 @@ fn all(runs: &[&str]) -> ExitCode {
 fn fast_world() -> World {
     let network =
         NetworkConfig { jitter: Duration::ZERO, completion: Completion::AtOnce, ..NetworkConfig::default() };
-    World::new("scale", WorldConfig { seed: 1, network, trace: 0, check_every: 0 })
+    World::new("scale", WorldConfig { seed: 1, network, trace: 0, check_every: 0, ..WorldConfig::default() })
 }
 
 /// Returns the NIDs of a node, one on each rail.

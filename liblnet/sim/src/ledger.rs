@@ -85,10 +85,14 @@ pub(crate) struct Ledger {
     pub(crate) send_failed: Vec<OpId>,
     /// Operations that have ended since the last check, if checks are made.
     pub(crate) just_ended: Vec<OpId>,
+    /// Operations that have ended since the caller last took them, if it takes them at all.
+    pub(crate) ended: Option<Vec<OpId>>,
     /// PUTs and GETs that were served twice by the same incarnation of a node, if deliveries are tracked.
     pub(crate) doubled: u64,
     /// Whether serving an operation twice is an error.
     once: bool,
+    /// Whether results of operations are checked.
+    checks: bool,
     /// Whether deliveries are tracked.
     tracks: bool,
     deliveries: HashSet<(NodeId, u32, u64)>,
@@ -121,9 +125,11 @@ impl Op {
 }
 
 impl Ledger {
-    /// Makes the ledger of a network with this delivery: with delivery ACKs no operation may be served twice.
-    pub(crate) fn new(delivery: Delivery) -> Self {
-        Self { once: delivery == Delivery::Acked, tracks: delivery != Delivery::Socket, ..Self::default() }
+    /// Makes the ledger of a network with this delivery: with delivery ACKs no operation may be served twice. `checks` says
+    /// whether the results of operations are checked.
+    pub(crate) fn new(delivery: Delivery, checks: bool) -> Self {
+        let once = delivery == Delivery::Acked;
+        Self { once, checks: checks && once, tracks: delivery != Delivery::Socket, ..Self::default() }
     }
 
     pub(crate) fn start(&mut self, start: Start) -> OpId {
@@ -185,6 +191,7 @@ impl Ledger {
             // The numbers of operations begin again.
             self.deliveries.clear();
             self.just_ended.clear();
+            self.ended = self.ended.take().map(|_| Vec::new());
         }
     }
 
@@ -230,7 +237,10 @@ impl Ledger {
             self.send_failed.push(OpId(number));
         }
         let ended_unsent = op.ended && op.sent.is_none();
-        if op.ended && self.once {
+        if let Some(ended) = self.ended.as_mut().filter(|_| op.ended) {
+            ended.push(OpId(number));
+        }
+        if op.ended && self.checks {
             self.just_ended.push(OpId(number));
         }
         self.open -= usize::from(event.unlinked);

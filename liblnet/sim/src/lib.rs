@@ -34,6 +34,7 @@ mod rails;
 mod run;
 pub mod shown;
 mod trace;
+mod traffic;
 mod violation;
 mod world;
 
@@ -47,5 +48,6 @@ pub use match_bits::{MATCH_BITS, OpId, PORTAL};
 pub use network::{Completion, Delivery, NetworkConfig, Notice, Order, Parts};
 pub use node::{NodeSpec, nid, nid6};
 pub use trace::{NodeId, Trace, TraceEvent, TraceLine};
+pub use traffic::Traffic;
 pub use violation::Violation;
 pub use world::{World, WorldConfig};

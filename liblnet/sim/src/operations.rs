@@ -98,6 +98,19 @@ impl World {
         lock(&self.ledger).all().to_vec()
     }
 
+    /// Starts to note the operations that end, for [`World::take_ended_ops`].
+    pub fn note_ended_ops(&mut self) {
+        lock(&self.ledger).ended.get_or_insert_default();
+    }
+
+    /// Takes the operations that have ended since the last call, in the order of their ends; none unless
+    /// [`World::note_ended_ops`] was called. Those of a node that has crashed do not end.
+    pub fn take_ended_ops(&mut self) -> Vec<(OpId, Op)> {
+        let ledger = &mut *lock(&self.ledger);
+        let ids = ledger.ended.as_mut().map(std::mem::take).unwrap_or_default();
+        ids.into_iter().filter_map(|id| Some((id, ledger.op(id)?.clone()))).collect()
+    }
+
     /// Forgets the operations if all have ended, so that a measurement excludes the ledger.
     pub fn forget_ended_ops(&mut self) {
         lock(&self.ledger).forget_if_all_ended();

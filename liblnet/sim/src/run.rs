@@ -4,6 +4,7 @@ use crate::driver::HeldRx;
 use crate::events::SimEvent;
 use crate::link::{InterfaceId, LinkKey};
 use crate::network::{Arrival, Confirmed, Finding, Finished, Meeting, Notice, PathCheck, Waiting};
+use crate::node::lock;
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, SendOutcome, Upcalls};
@@ -156,6 +157,22 @@ impl World {
             }
         }
         self.fail(format!("more than {most} steps before {:?}", then.0));
+    }
+
+    /// Runs the events until then, or until an operation has ended that [`World::take_ended_ops`] returns.
+    pub fn run_until_op_ends(&mut self, then: Time) {
+        loop {
+            if lock(&self.ledger).ended.as_ref().is_some_and(|ended| !ended.is_empty()) {
+                return;
+            }
+            let next = self.network.lock().events.next_at();
+            if next.is_none_or(|at| at > then) || !self.step() {
+                if self.violation.is_none() {
+                    self.clock.advance_to(then);
+                }
+                return;
+            }
+        }
     }
 
     /// Runs until only pings to unhealthy interfaces are left; [`Violation`](crate::Violation) if that takes more than

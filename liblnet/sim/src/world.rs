@@ -7,11 +7,13 @@ use crate::ledger::Ledger;
 use crate::network::{Network, NetworkConfig};
 use crate::node::{Incarnation, Node, NodeSpec, SharedLedger, lock};
 use crate::trace::{NodeId, Trace, TraceEvent, TraceLine};
+use crate::traffic::Traffic;
 use crate::violation::Violation;
 use lnet_core::discovery::DiscoveryStatus;
 use lnet_core::{Core, DiscoveryMode, ManualClock};
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,11 +28,19 @@ pub struct WorldConfig {
     pub trace: usize,
     /// Number of steps between two checks of the invariants; 0: no checks.
     pub check_every: u32,
+    /// Whether the results of operations are checked when they end: that none ends late, or fails while a path works.
+    pub check_operations: bool,
 }
 
 impl Default for WorldConfig {
     fn default() -> Self {
-        Self { seed: 1, network: NetworkConfig::default(), trace: 200, check_every: 1 }
+        Self {
+            seed: 1,
+            network: NetworkConfig::default(),
+            trace: 200,
+            check_every: 1,
+            check_operations: true,
+        }
     }
 }
 
@@ -64,7 +74,7 @@ impl World {
             scenario: scenario.to_owned(),
             clock,
             network: Shared::new(network),
-            ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery))),
+            ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery, config.check_operations))),
             nodes: Vec::new(),
             violation: None,
             unchecked: 0,
@@ -329,6 +339,16 @@ impl World {
     /// The counts of messages, failures and discovery.
     pub fn counts(&self) -> Counts {
         self.network.lock().counts.clone()
+    }
+
+    /// Starts to count the traffic of each interface.
+    pub fn count_traffic(&mut self) {
+        self.network.lock().traffic.get_or_insert_default();
+    }
+
+    /// The traffic of each interface that has had any; empty unless [`World::count_traffic`] was called.
+    pub fn traffic(&self) -> BTreeMap<Nid, Traffic> {
+        self.network.lock().traffic.clone().unwrap_or_default()
     }
 
     /// Whether no message is under way between nodes.

@@ -63,7 +63,7 @@ impl Chaos {
         let network = network(&mut random);
         let lines = std::env::var("LNET_SIM_TRACE").ok().and_then(|lines| lines.parse().ok());
         let trace = lines.unwrap_or_else(|| WorldConfig::default().trace);
-        let config = WorldConfig { seed, network, trace, check_every: 50 };
+        let config = WorldConfig { seed, network, trace, check_every: 50, ..WorldConfig::default() };
         let world = World::new("a world in which rails fail", config);
         let (rails, timeout) = (random.u16(2..=3), TIMEOUTS[random.usize(0..TIMEOUTS.len())]);
         let calm = random.bool();

@@ -63,9 +63,11 @@ impl Network {
             let in_flight = InFlight { header, payload, carried, arrives, number, name, progress };
             self.note_payload(from, &in_flight);
             let latency = self.latency_to(from, peer);
-            let now = self.now();
+            let length = in_flight.payload.as_deref().map_or(0, <[u8]>::len);
+            let length = if both_ways && in_flight.is_whole() { length } else { 0 };
+            let at = self.arrival_time([from, key.to], length, latency);
             let link = self.links.entry(key).or_default();
-            let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
+            let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(at);
             left &= link.queue.len() < WINDOW;
             link.queue.push_back(InFlight { arrives, ..in_flight });
             if link.queue.len() == 1 {

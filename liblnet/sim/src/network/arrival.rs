@@ -37,6 +37,7 @@ impl Network {
         let from = self.interface(key.from)?.nid;
         let (ni, upcalls) = self.interface(key.to)?.plugged.as_ref()?;
         let (ni, upcalls) = (Arc::clone(ni), Arc::clone(upcalls));
+        self.count_received(ni.nid(), in_flight.payload.as_deref());
         if self.trace.is_kept() {
             let digest = digest();
             self.counts.arrived(key.from.node, key.to.node, digest.purpose);

@@ -12,6 +12,7 @@ mod freeze;
 mod meetings;
 mod parts;
 mod sending;
+mod traffic;
 mod unresponsive;
 
 pub(crate) use confirmations::Confirmed;
@@ -31,6 +32,7 @@ use crate::faults::{FaultPoint, Faults, PathEnd};
 use crate::link::{InterfaceId, LinkKey};
 use crate::match_bits::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, TraceEvent};
+use crate::traffic::{Busy, Traffic};
 use lnet_core::lnd::{RxAction, SendOutcome, Upcalls};
 use lnet_core::{
     CarriedOrigin, Clock, Errno, ManualClock, Ni, OutgoingMessage, Pooled, Provenance, SendFailure, Time,
@@ -98,6 +100,9 @@ pub struct NetworkConfig {
     pub delivery: Delivery,
     /// The way in which large payloads arrive that pass routers, with [`Delivery::Acked`]; `None`: as a whole.
     pub parts: Option<Parts>,
+    /// The bytes of payload that each interface sends, and receives, in a second; `None`: messages take no time but their
+    /// latency. Headers, delivery ACKs and payloads in parts take none.
+    pub rate: Option<NonZeroU64>,
 }
 
 impl Default for NetworkConfig {
@@ -112,6 +117,7 @@ impl Default for NetworkConfig {
             breaks_one_in: 0,
             delivery: Delivery::Socket,
             parts: None,
+            rate: None,
         }
     }
 }
@@ -265,6 +271,9 @@ pub(crate) struct Network {
     sources: HashMap<u64, Vec<Box<[u8]>>>,
     /// The numbers of those that have reached their destinations: copies of them are not compared.
     delivered: HashSet<u64>,
+    pub(crate) busy: Busy,
+    /// The traffic of interfaces, if it is counted.
+    pub(crate) traffic: Option<BTreeMap<Nid, Traffic>>,
 }
 
 impl Network {
@@ -302,6 +311,8 @@ impl Network {
             superseded: Vec::new(),
             sources: HashMap::new(),
             delivered: HashSet::new(),
+            busy: Busy::default(),
+            traffic: None,
         }
     }
 

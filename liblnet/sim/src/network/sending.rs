@@ -21,7 +21,8 @@ impl Network {
             down_rev::send(&header, payload, self.faults.hidden_by(from.node));
         }
         let peer = message.next_hop().nid;
-        if let Some(own) = self.interface(from).map(|interface| interface.nid) {
+        let own = self.interface(from).map(|interface| interface.nid);
+        if let Some(own) = own {
             self.families.note(from.node, own, peer);
         }
         let to = self.by_nid.get(&peer).copied();
@@ -32,6 +33,7 @@ impl Network {
         if !matches!(digest.purpose, Purpose::Ping | Purpose::PingReply) {
             self.last_business = self.now();
         }
+        self.count_sent(own, payload.as_deref());
         self.counts.sent(from.node, to.map(|to| to.node), digest.purpose);
         self.note_of(from.node, || TraceEvent::Sent(digest));
         if self.confirms() {
@@ -78,9 +80,11 @@ impl Network {
         let header = *message.header();
         self.numbers += 1;
         let number = self.numbers;
-        let (now, latency) = (self.now(), self.latency());
+        let latency = self.latency();
+        let length = payload.as_deref().map_or(0, <[u8]>::len);
+        let at = self.arrival_time([key.from, key.to], length, latency);
         let link = self.links.entry(key).or_default();
-        let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
+        let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(at);
         let taken = link.queue.len() < WINDOW;
         let name = MessageId { number, again: false };
         link.queue.push_back(InFlight {

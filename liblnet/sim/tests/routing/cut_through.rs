@@ -47,6 +47,7 @@ impl Site {
             network,
             trace: 3000,
             check_every: 20,
+            ..WorldConfig::default()
         };
         let mut world = World::new(name, config);
         let gateways =

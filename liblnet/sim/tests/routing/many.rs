@@ -191,7 +191,7 @@ impl Site {
             ..if plan.large_one_in == 0 { network() } else { in_parts(random.u32(0..100)) }
         };
         let trace = if std::env::var_os("LNET_SIM_TRACE").is_some() { 1_000_000 } else { 2000 };
-        let config = WorldConfig { seed, network, trace, check_every: 500 };
+        let config = WorldConfig { seed, network, trace, check_every: 500, ..WorldConfig::default() };
         let mut world = World::new("routers come and go", config);
         for hop in 0..plan.hops {
             for number in 0..plan.width {
