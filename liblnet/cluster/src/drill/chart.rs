@@ -1,0 +1,118 @@
+//! The throughput of a drill over time, as an SVG picture.
+
+use super::report::{DrillReport, Slice};
+use super::text::rate;
+use std::fmt::Write;
+
+const WIDTH: u64 = 900;
+const HEIGHT: u64 = 360;
+const LEFT: u64 = 90;
+const RIGHT: u64 = 20;
+const TOP: u64 = 50;
+const BOTTOM: u64 = 50;
+/// The number of parts of the time axis.
+const TICKS: u64 = 6;
+
+/// Draws the throughput as a line with one point for each slice, failed operations as bars, and losses as vertical lines. The picture
+/// needs nothing else: no script, no font, no file.
+pub fn drill_chart_svg(report: &DrillReport) -> String {
+    let highest = report.series.iter().map(|slice| slice.bytes_per_second).max().unwrap_or(0).max(1);
+    let most_failed = report.series.iter().map(|slice| slice.failed).max().unwrap_or(0).max(1);
+    let (width, height) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
+    let x = |ms: u64| LEFT + ms.min(report.duration_ms) * width / report.duration_ms.max(1);
+    let scaled = |value: u64, most: u64| {
+        u64::try_from(u128::from(value) * u128::from(height) / u128::from(most)).unwrap_or(height)
+    };
+    let middle = |slice: &Slice| x(slice.at_ms + report.slice_ms / 2);
+    let losses: Vec<&str> = report.losses.iter().map(|loss| loss.element.as_str()).collect();
+    let title = match losses.is_empty() {
+        true => format!("{}: nothing lost", report.load),
+        false => format!("{}: {} lost", report.load, losses.join(", ")),
+    };
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <title>{0}</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n\
+         <text x=\"{LEFT}\" y=\"24\" font-size=\"15\" fill=\"#222222\">{0}</text>\n",
+        escaped(&title)
+    );
+    let bottom = TOP + height;
+    for part in 0..=4 {
+        let y = bottom - height * part / 4;
+        let label = rate(highest * part / 4);
+        let _ = write!(
+            svg,
+            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" stroke=\"#dddddd\"/>\n\
+             <text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#444444\">{label}</text>\n",
+            LEFT + width,
+            LEFT - 8,
+            y + 4,
+        );
+    }
+    for part in 0..=TICKS {
+        let ms = report.duration_ms * part / TICKS;
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#444444\">{}</text>",
+            x(ms),
+            bottom + 20,
+            seconds(ms),
+        );
+    }
+    let bar = (width * report.slice_ms / report.duration_ms.max(1)).max(2);
+    for slice in report.series.iter().filter(|slice| slice.failed > 0) {
+        let tall = scaled(slice.failed, most_failed).max(2);
+        let _ = writeln!(
+            svg,
+            "<rect class=\"failed\" x=\"{}\" y=\"{}\" width=\"{bar}\" height=\"{tall}\" fill=\"#d62728\" fill-opacity=\"0.35\"><title>{} operations failed at {}</title></rect>",
+            x(slice.at_ms),
+            bottom - tall,
+            slice.failed,
+            seconds(slice.at_ms),
+        );
+    }
+    let points: Vec<String> = report
+        .series
+        .iter()
+        .map(|slice| format!("{},{}", middle(slice), bottom - scaled(slice.bytes_per_second, highest)))
+        .collect();
+    let _ = writeln!(
+        svg,
+        "<polyline class=\"throughput\" points=\"{}\" fill=\"none\" stroke=\"#1f77b4\" stroke-width=\"2\"/>",
+        points.join(" ")
+    );
+    for loss in &report.losses {
+        let at = x(loss.at_ms);
+        let _ = write!(
+            svg,
+            "<line class=\"loss\" x1=\"{at}\" y1=\"{TOP}\" x2=\"{at}\" y2=\"{bottom}\" stroke=\"#d62728\" stroke-dasharray=\"4 3\"/>\n\
+             <text x=\"{}\" y=\"{}\" fill=\"#d62728\">{} lost</text>\n",
+            at + 5,
+            TOP + 12,
+            escaped(&loss.element),
+        );
+    }
+    let failed: u64 = report.series.iter().map(|slice| slice.failed).sum();
+    let legend = match failed {
+        0 => "line: throughput; no operation failed".to_owned(),
+        _ => format!(
+            "line: throughput; bars: operations that failed, {failed} in all, at most {most_failed} in {}",
+            seconds(report.slice_ms)
+        ),
+    };
+    let _ =
+        writeln!(svg, "<text x=\"{LEFT}\" y=\"{}\" fill=\"#444444\">{legend}</text>\n</svg>", HEIGHT - 10);
+    svg
+}
+
+fn seconds(ms: u64) -> String {
+    match ms % 1000 {
+        0 => format!("{} s", ms / 1000),
+        rest => format!("{}.{} s", ms / 1000, format!("{rest:03}").trim_end_matches('0')),
+    }
+}
+
+/// Text as the content of an element.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

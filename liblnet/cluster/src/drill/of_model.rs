@@ -1,0 +1,127 @@
+//! The nodes of a drill from the model of a cluster: the first nodes of each class, and all routers.
+
+use super::nodes::{DrillCluster, DrillInterface, DrillNode, DrillPeer, Sample};
+use crate::model::{Class, ClassNi, Cluster};
+use lnet_core::NiTunables;
+use lnet_core::policy::{Action, Rule};
+use lnet_core::topology::Route;
+use lnet_dlc::model::Block;
+use lnet_dlc::ops::policy::RuleAction;
+use lnet_sim::NodeSpec;
+use lnet_wire::Nid;
+use std::num::NonZeroU32;
+
+/// The most routers of a class that are simulated.
+pub const MAX_ROUTERS: u64 = 64;
+
+impl DrillCluster {
+    /// Takes `per_class` nodes of each class, and all routers up to [`MAX_ROUTERS`] of a class.
+    pub fn sample(cluster: &Cluster, per_class: u64) -> Self {
+        let name = |index: usize| cluster.classes.get(index).map(|class| class.name.clone());
+        let apart = cluster.apart.iter().filter_map(|(one, other)| Some((name(*one)?, name(*other)?)));
+        let mut drill = Self { apart: apart.collect(), ..Self::default() };
+        for class in &cluster.classes {
+            let limit = if class.is_router { MAX_ROUTERS } else { per_class.max(1) };
+            let simulated = class.count.min(limit);
+            if class.is_router && simulated < class.count {
+                let left = class.count - simulated;
+                drill.left_out.push(format!("{left} of the {} routers of {}", class.count, class.name));
+            }
+            drill.left_out.extend(left_out(class));
+            drill.samples.push(Sample { class: class.name.clone(), simulated, nodes: class.count });
+            drill.nodes.extend((0..simulated).map(|node| node_of(class, node)));
+        }
+        drill
+    }
+}
+
+/// The parts of a class's configuration that are not simulated.
+fn left_out(class: &Class) -> Vec<String> {
+    let mut all = Vec::new();
+    let unknown = class.nis.iter().enumerate().filter(|(_, ni)| !ni.addresses.is_known());
+    all.extend(
+        unknown.map(|(index, _)| {
+            format!("{} of {}: its address is not known", class.ni_label(index), class.name)
+        }),
+    );
+    let mut tunables = class.nis.iter().map(|ni| ni.tunables);
+    let first = tunables.next();
+    if tunables.any(|its| Some(its) != first) {
+        all.push(format!(
+            "the credits of the interfaces of {} but the first: all have those of the first",
+            class.name
+        ));
+    }
+    all
+}
+
+fn node_of(class: &Class, node: u64) -> DrillNode {
+    let known = class.nis.iter().enumerate().filter_map(|(index, ni)| Some((class.nid(index, node)?, ni)));
+    let (nids, interfaces): (Vec<Nid>, Vec<DrillInterface>) =
+        known.map(|(nid, ni)| (nid, interface_of(ni, node))).unzip();
+    let mut spec = NodeSpec {
+        settings: class.settings,
+        discovery: class.settings.discovery,
+        first_ping: class.settings.first_ping,
+        tunables: class.nis.first().map(tunables_of).unwrap_or_default(),
+        routes: class
+            .routes
+            .iter()
+            .map(|route| Route {
+                net: route.net,
+                gateway: route.gateway,
+                hops: route.hops,
+                priority: route.priority,
+                health_sensitivity: route.sensitivity.unwrap_or(1),
+            })
+            .collect(),
+        ..NodeSpec::new(&nids)
+    };
+    if class.is_router {
+        spec.forwards = Some(buffers_of(class));
+    }
+    let peers = class.peers.iter().filter_map(|peer| {
+        let (primary, others) = peer.nids.split_first()?;
+        Some(DrillPeer { primary: *primary, nids: others.to_vec(), multi_rail: peer.multi_rail })
+    });
+    let rules = class.rules.iter().map(|its| {
+        let is_one_sided = [&its.src, &its.dst, &its.rte].into_iter().flatten().count() == 1;
+        let action = match its.action {
+            RuleAction::Suited if is_one_sided || its.messages.is_some() => Action::Priority(0),
+            RuleAction::Priority(priority) => Action::Priority(priority),
+            RuleAction::Suited | RuleAction::PreferredList => Action::PreferredList,
+        };
+        let messages = its.messages.and_then(NonZeroU32::new);
+        Rule { messages, ..Rule::new(its.src.clone(), its.dst.clone(), its.rte.clone(), action) }
+    });
+    DrillNode {
+        interfaces,
+        peers: peers.collect(),
+        rules: rules.collect(),
+        ..DrillNode::new(&class.node_name(node), &class.name, spec)
+    }
+}
+
+fn interface_of(ni: &ClassNi, node: u64) -> DrillInterface {
+    DrillInterface { name: ni.interface.clone(), switch: ni.switch_of(node).map(str::to_owned) }
+}
+
+fn tunables_of(ni: &ClassNi) -> NiTunables {
+    let (given, default) = (ni.tunables, NiTunables::default());
+    NiTunables {
+        credits: given.credits.unwrap_or(default.credits),
+        peer_credits: given.peer_credits.unwrap_or(default.peer_credits),
+        peer_buffer_credits: given.peer_buffer_credits.unwrap_or(default.peer_buffer_credits),
+        peer_timeout: given.peer_timeout.unwrap_or(default.peer_timeout),
+        ..default
+    }
+}
+
+/// The numbers of router buffers in the file; 0 for those that it does not give, which is the default.
+fn buffers_of(class: &Class) -> [u32; 3] {
+    let given = class.config.blocks.iter().rev().find_map(|block| match block {
+        Block::Buffers(item) => Some(item.it),
+        _ => None,
+    });
+    given.unwrap_or_default().map(|number| number.unwrap_or(0))
+}
