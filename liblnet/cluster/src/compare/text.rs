@@ -1,0 +1,89 @@
+//! A comparison as text for people.
+
+use super::{Change, Comparison, FindingChange, NodesOf, PathChange, Reached};
+
+/// The comparison as text: paths first, as they matter most; a summary as the last line.
+pub fn to_text(comparison: &Comparison) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    section(&mut lines, "paths", comparison.paths.iter().map(path));
+    section(&mut lines, "findings that appear", comparison.findings_new.iter().map(finding));
+    section(&mut lines, "findings that vanish", comparison.findings_gone.iter().map(finding));
+    section(&mut lines, "nodes added", comparison.added.iter().map(nodes));
+    section(&mut lines, "nodes gone", comparison.gone.iter().map(nodes));
+    for changed in &comparison.changed {
+        section(&mut lines, &nodes(&changed.nodes), changed.changes.iter().map(change));
+    }
+    lines.push(summary(comparison));
+    lines.join("\n") + "\n"
+}
+
+fn section(lines: &mut Vec<String>, title: &str, items: impl Iterator<Item = String>) {
+    let before = lines.len();
+    lines.push(format!("{title}:"));
+    lines.extend(items.map(|item| format!("  {item}")));
+    if lines.len() == before + 1 {
+        lines.truncate(before);
+    } else {
+        lines.push(String::new());
+    }
+}
+
+fn summary(comparison: &Comparison) -> String {
+    if comparison.is_empty() {
+        return format!("nothing changes: {} nodes are configured as before", comparison.unchanged);
+    }
+    let count = |nodes: &[NodesOf]| nodes.iter().map(|its| its.count).sum::<u64>();
+    let changed: u64 = comparison.changed.iter().map(|its| its.nodes.count).sum();
+    let lose = comparison.paths.iter().filter(|path| path.new == Reached::No).count();
+    format!(
+        "{} nodes added, {} gone, {changed} changed, {} as before; {} pairs of classes with other paths, {lose} of them with none any more; {} findings appear, {} vanish",
+        count(&comparison.added),
+        count(&comparison.gone),
+        comparison.unchanged,
+        comparison.paths.len(),
+        comparison.findings_new.len(),
+        comparison.findings_gone.len(),
+    )
+}
+
+fn nodes(nodes: &NodesOf) -> String {
+    let shown = nodes.nodes.join(", ");
+    let more = nodes.count.saturating_sub(nodes.nodes.len() as u64);
+    match more {
+        0 if nodes.nodes.as_slice() == [nodes.class.clone()] => shown,
+        0 => format!("{shown} (class {})", nodes.class),
+        more => format!("{shown} and {more} more (class {})", nodes.class),
+    }
+}
+
+fn path(path: &PathChange) -> String {
+    let PathChange { from, to, old, new } = path;
+    format!("{from} to {to}: {} -> {}", reached(old), reached(new))
+}
+
+fn reached(reached: &Reached) -> String {
+    match reached {
+        Reached::Direct(nets) => format!("direct on {}", nets.join(", ")),
+        Reached::Routed(gateways) => format!("routed, {}", gateways.join(", ")),
+        Reached::NoResponse(gateways) => format!("requests without response, {}", gateways.join(", ")),
+        Reached::No => "no path".to_owned(),
+    }
+}
+
+fn finding(finding: &FindingChange) -> String {
+    let FindingChange { severity, kind, what, file, line, .. } = finding;
+    format!("{severity}: {kind}: {file}:{line}: {what}")
+}
+
+fn change(change: &Change) -> String {
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => format!("{}: {old} -> {new}", change.what),
+        (Some(old), None) => format!("- {}{}", change.what, detail(old)),
+        (None, Some(new)) => format!("+ {}{}", change.what, detail(new)),
+        (None, None) => change.what.clone(),
+    }
+}
+
+fn detail(text: &str) -> String {
+    if text == "there" { String::new() } else { format!(" {text}") }
+}
