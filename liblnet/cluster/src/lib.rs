@@ -4,6 +4,7 @@
 //! - [`model`]: the cluster as a value: classes of nodes that are configured alike.
 //! - [`reach`]: which classes reach which, also when a part is lost.
 //! - [`checks`]: the table of findings, and the checks that make them.
+//! - [`compare`]: what changes for whom between two configurations.
 //! - [`drill`]: the loss of parts under load, in the simulator.
 //! - [`report`]: findings as text and as JSON.
 //!
@@ -13,6 +14,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod checks;
+pub mod compare;
 pub mod drill;
 pub mod input;
 pub mod model;

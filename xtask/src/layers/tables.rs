@@ -34,9 +34,9 @@ pub(crate) const CRATES: &[Layer] = &[
     ),
     ("socklnd", &["lnd-common", "lnet-core", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-dlc", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
-    ("lnet-cluster", &["lnet-core", "lnet-dlc", "lnet-settings", "lnet-sim", "lnet-wire"]),
     ("lnet-metrics", &["lnet-dlc", "lnet-log", "lnet-os", "lnet-wire"]),
     ("lnet-replies", &["lnet-core", "lnet-dlc", "lnet-log", "lnet-wire"]),
+    ("lnet-cluster", &["lnet-core", "lnet-dlc", "lnet-replies", "lnet-settings", "lnet-sim", "lnet-wire"]),
     (
         "lnet-sim-page",
         &["lnet-core", "lnet-dlc", "lnet-log", "lnet-metrics", "lnet-replies", "lnet-sim", "lnet-wire"],
@@ -228,6 +228,8 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("reach", &["model"]),
             ("checks", &["model", "reach"]),
             ("report", &["checks", "model"]),
+            ("compare", &["checks", "model", "reach"]),
+            ("drill", &["model"]),
         ],
     ),
     (

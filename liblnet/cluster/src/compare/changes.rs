@@ -32,7 +32,8 @@ pub(super) fn of(old: &Class, new: &Class, movement: &Movement) -> Vec<Change> {
     let mut all = Vec::new();
     interfaces(old, new, &mut all);
     if movement.readdressed > 0 {
-        let nids = |class: &Class, node| class.nids(node).map(|nid| nid.to_string()).collect::<Vec<_>>().join(", ");
+        let nids =
+            |class: &Class, node| class.nids(node).map(|nid| nid.to_string()).collect::<Vec<_>>().join(", ");
         let what = match movement.readdressed {
             1 => "NIDs".to_owned(),
             count => format!("NIDs of {count} nodes, the first"),
@@ -145,9 +146,13 @@ fn peer(peer: &ClassPeer) -> String {
 }
 
 fn rule(rule: &ClassRule) -> String {
-    let side = |name: &str, selector: &Option<lnet_wire::Selector>| selector.as_ref().map(|it| format!("{name} {it}"));
-    let mut parts: Vec<String> =
-        [side("src", &rule.src), side("dst", &rule.dst), side("rte", &rule.rte)].into_iter().flatten().collect();
+    let side = |name: &str, selector: &Option<lnet_wire::Selector>| {
+        selector.as_ref().map(|it| format!("{name} {it}"))
+    };
+    let mut parts: Vec<String> = [side("src", &rule.src), side("dst", &rule.dst), side("rte", &rule.rte)]
+        .into_iter()
+        .flatten()
+        .collect();
     match rule.action {
         RuleAction::Priority(priority) => parts.push(format!("priority {priority}")),
         RuleAction::PreferredList | RuleAction::Suited => {}

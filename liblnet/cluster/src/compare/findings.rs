@@ -18,15 +18,15 @@ pub struct FindingChange {
     pub file: String,
     /// The line in the file.
     pub line: u32,
-    /// Whether it is an error or a warning, no note.
+    /// Whether the severity is that of an error.
     #[serde(skip)]
-    is_wrong: bool,
+    is_error: bool,
 }
 
 impl FindingChange {
-    /// Whether it is an error or a warning, no note.
-    pub const fn is_wrong(&self) -> bool {
-        self.is_wrong
+    /// Whether the severity is that of an error.
+    pub const fn is_error(&self) -> bool {
+        self.is_error
     }
 }
 
@@ -45,7 +45,7 @@ fn only(these: &[Finding], others: &[Finding]) -> Vec<FindingChange> {
         what: finding.what.clone(),
         file: finding.file.display().to_string(),
         line: finding.place.line,
-        is_wrong: finding.severity != Severity::Note,
+        is_error: finding.severity == Severity::Error,
     };
     these.iter().filter(|finding| !others.contains(&key(finding))).map(shown).collect()
 }

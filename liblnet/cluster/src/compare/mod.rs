@@ -65,9 +65,10 @@ impl Comparison {
             && findings_gone.is_empty()
     }
 
-    /// Whether the new configuration is worse: a pair of classes loses its path, or an error or a warning appears.
+    /// Whether the new configuration is worse: a pair of classes loses its path, or an error appears.
     pub fn is_worse(&self) -> bool {
-        self.paths.iter().any(|path| path.new == Reached::No) || self.findings_new.iter().any(|its| its.is_wrong())
+        self.paths.iter().any(|path| path.new == Reached::No)
+            || self.findings_new.iter().any(|its| its.is_error())
     }
 
     /// The comparison as JSON, with a line end behind it.

@@ -37,12 +37,24 @@ struct Movements {
 }
 
 impl Movements {
-    fn add(&mut self, classes: (Option<usize>, Option<usize>), first: (u64, u64), count: u64, name: impl Fn(u64) -> String, is_readdressed: bool) {
+    fn add(
+        &mut self,
+        classes: (Option<usize>, Option<usize>),
+        first: (u64, u64),
+        count: u64,
+        name: impl Fn(u64) -> String,
+        is_readdressed: bool,
+    ) {
         if count == 0 {
             return;
         }
         let (old, new) = classes;
-        let its = self.by_classes.entry(classes).or_insert_with(|| Movement { old, new, first, ..Movement::default() });
+        let its = self.by_classes.entry(classes).or_insert_with(|| Movement {
+            old,
+            new,
+            first,
+            ..Movement::default()
+        });
         its.count += count;
         its.readdressed += if is_readdressed { count } else { 0 };
         let room = MAX_NAMES.saturating_sub(its.names.len());
@@ -83,20 +95,38 @@ impl Movements {
             let count = before.and_then(|before| old.classes.get(before)).map_or(0, |before| before.count);
             let both = count.min(class.count);
             let is_readdressed = before.and_then(|before| old.classes.get(before)).is_some_and(|before| {
-                let addresses = |class: &Class| class.nis.iter().map(|ni| {
-                    let mut addresses = ni.addresses.clone();
-                    addresses.truncate(both);
-                    (ni.net, addresses)
-                }).collect::<Vec<_>>();
+                let addresses = |class: &Class| {
+                    class
+                        .nis
+                        .iter()
+                        .map(|ni| {
+                            let mut addresses = ni.addresses.clone();
+                            addresses.truncate(both);
+                            (ni.net, addresses)
+                        })
+                        .collect::<Vec<_>>()
+                };
                 addresses(before) != addresses(class)
             });
             self.add((before, Some(index)), (0, 0), both, |node| class.node_name(node), is_readdressed);
-            self.add((None, Some(index)), (both, both), class.count - both, |node| class.node_name(both + node), false);
+            self.add(
+                (None, Some(index)),
+                (both, both),
+                class.count - both,
+                |node| class.node_name(both + node),
+                false,
+            );
         }
         for (index, class) in old.classes.iter().enumerate().filter(|(_, class)| is_of_topology(class)) {
             let after = find(new, &class.name).and_then(|after| new.classes.get(after));
             let both = after.map_or(0, |after| after.count.min(class.count));
-            self.add((Some(index), None), (both, both), class.count - both, |node| class.node_name(both + node), false);
+            self.add(
+                (Some(index), None),
+                (both, both),
+                class.count - both,
+                |node| class.node_name(both + node),
+                false,
+            );
         }
     }
 }

@@ -52,7 +52,8 @@ impl<'a> Side<'a> {
         if passage == Passage::NoPath {
             return Reached::No;
         }
-        let (Some(source), Some(target)) = (self.reach.groups().get(from), self.reach.groups().get(to)) else {
+        let (Some(source), Some(target)) = (self.reach.groups().get(from), self.reach.groups().get(to))
+        else {
             return Reached::No;
         };
         let shared: Vec<String> =
@@ -63,7 +64,8 @@ impl<'a> Side<'a> {
         let routes = self.cluster.classes.get(source.class).map_or(&[][..], |class| &class.routes);
         let working = target.nets.iter().flat_map(|net| self.reach.working_routes(from, *net));
         let named = working.filter_map(|route| routes.get(route.index));
-        let gateways: BTreeSet<String> = named.map(|route| format!("{} by {}", route.net, route.gateway)).collect();
+        let gateways: BTreeSet<String> =
+            named.map(|route| format!("{} by {}", route.net, route.gateway)).collect();
         let gateways = gateways.into_iter().collect();
         if passage == Passage::Answered { Reached::Routed(gateways) } else { Reached::NoResponse(gateways) }
     }
@@ -81,11 +83,14 @@ pub(super) fn changes(old: &Cluster, new: &Cluster, movements: &[Movement]) -> V
             (was, is) => format!("{is} (was {was})"),
         }
     };
-    let has_pair = |class: usize, cluster: &Cluster| cluster.classes.get(class).is_some_and(|class| class.count > 1);
+    let has_pair =
+        |class: usize, cluster: &Cluster| cluster.classes.get(class).is_some_and(|class| class.count > 1);
     let mut all = Vec::new();
     for from in &both {
         for to in &both {
-            if from == to && !(has_pair(from.0, old) && has_pair(from.1, new)) || new.may_be_apart(from.1, to.1) {
+            if from == to && !(has_pair(from.0, old) && has_pair(from.1, new))
+                || new.may_be_apart(from.1, to.1)
+            {
                 continue;
             }
             let (was, is) = (before.reached(from.0, to.0), after.reached(from.1, to.1));

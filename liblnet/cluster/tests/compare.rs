@@ -1,0 +1,187 @@
+//! Comparison of two configurations.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use lnet_cluster::compare::{Comparison, Reached, compare, to_text};
+use lnet_cluster::model::Cluster;
+use std::fs;
+use tempfile::TempDir;
+
+/// A directory with files of these names and contents.
+fn directory(files: &[(&str, String)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    directory
+}
+
+fn read(files: &[(&str, String)]) -> Cluster {
+    lnet_cluster::input::read(&[directory(files).path()]).unwrap()
+}
+
+fn interface(net: &str, name: &str, address: &str) -> String {
+    format!(
+        "    - net type: {net}\n      local NI(s):\n        - nid: {address}@{net}\n          interfaces:\n              0: {name}\n"
+    )
+}
+
+fn client(number: u32) -> String {
+    let route = "route:\n    - net: tcp1\n      gateway: 10.0.0.100@tcp\n";
+    format!("net:\n{}{route}", interface("tcp", "eth0", &format!("10.0.0.{number}")))
+}
+
+fn server() -> String {
+    let route = "route:\n    - net: tcp\n      gateway: 10.1.0.100@tcp1\n";
+    format!("net:\n{}{route}", interface("tcp1", "eth0", "10.1.0.1"))
+}
+
+fn router() -> String {
+    let nis = [interface("tcp", "eth0", "10.0.0.100"), interface("tcp1", "eth1", "10.1.0.100")].concat();
+    format!("net:\n{nis}routing:\n    enable: 1\n")
+}
+
+/// Two clients, a server, a router.
+fn cluster() -> Vec<(&'static str, String)> {
+    vec![("c1.yaml", client(1)), ("c2.yaml", client(2)), ("s1.yaml", server()), ("r1.yaml", router())]
+}
+
+/// The comparison with the cluster after this change.
+fn after(change: impl FnOnce(&mut Vec<(&'static str, String)>)) -> Comparison {
+    let mut files = cluster();
+    change(&mut files);
+    compare(&read(&cluster()), &read(&files))
+}
+
+fn replace(files: &mut [(&'static str, String)], name: &str, old: &str, new: &str) {
+    let (_, text) = files.iter_mut().find(|(its, _)| *its == name).unwrap();
+    assert!(text.contains(old), "{text}");
+    *text = text.replace(old, new);
+}
+
+#[test]
+fn nothing_changes_between_equal_configurations() {
+    let same = after(|_| ());
+    assert!(same.is_empty() && !same.is_worse() && same.unchanged == 4, "{same:?}");
+    assert_eq!(to_text(&same), "nothing changes: 4 nodes are configured as before\n");
+}
+
+#[test]
+fn a_router_that_forwards_no_more_takes_the_paths_of_all_classes_behind_it() {
+    let worse = after(|files| replace(files, "r1.yaml", "enable: 1", "enable: 0"));
+    let paths: Vec<String> = worse
+        .paths
+        .iter()
+        .filter(|path| path.new == Reached::No)
+        .map(|path| format!("{} {}", path.from, path.to))
+        .collect();
+    assert_eq!(paths, ["c1 s1", "s1 c1"]);
+    assert_eq!(worse.paths[0].old, Reached::Routed(vec!["tcp1 by 10.0.0.100@tcp".to_owned()]));
+    assert!(worse.is_worse() && worse.findings_new.iter().any(|its| its.severity == "error"), "{worse:#?}");
+    let text = to_text(&worse);
+    for line in ["  c1 to s1: routed, tcp1 by 10.0.0.100@tcp -> no path", "  routing: on -> off"] {
+        assert!(text.lines().any(|its| its == line), "{line:?} is not in:\n{text}");
+    }
+    // Seen from the other side everything gets better.
+    let mut files = cluster();
+    replace(&mut files, "r1.yaml", "enable: 1", "enable: 0");
+    let better = compare(&read(&files), &read(&cluster()));
+    assert!(!better.is_worse() && better.findings_gone.iter().any(|its| its.is_error()), "{better:#?}");
+}
+
+#[test]
+fn another_gateway_is_another_path_and_one_of_two_that_is_gone_too() {
+    let second = |files: &mut Vec<(&'static str, String)>| {
+        let text = router().replace("10.0.0.100", "10.0.0.101").replace("10.1.0.100", "10.1.0.101");
+        files.push(("r2.yaml", text));
+        replace(files, "c2.yaml", "gateway: 10.0.0.100", "gateway: 10.0.0.101");
+    };
+    let moved = after(second);
+    // The second client is of a class of its own afterwards.
+    let path = moved.paths.iter().find(|path| path.from.starts_with("c2") && path.to == "s1").unwrap();
+    assert_eq!(path.from, "c2 (was c1)");
+    assert_eq!(path.new, Reached::Routed(vec!["tcp1 by 10.0.0.101@tcp".to_owned()]));
+    assert_eq!(moved.changed.len(), 1, "{moved:#?}");
+    assert_eq!(
+        (moved.changed[0].nodes.nodes.as_slice(), moved.changed[0].nodes.count),
+        (&["c2".to_owned()][..], 1)
+    );
+    let added: Vec<&str> = moved.added.iter().flat_map(|its| &its.nodes).map(String::as_str).collect();
+    assert_eq!(added, ["r2"]);
+}
+
+#[test]
+fn changes_of_configuration_are_named_with_both_values() {
+    // (the file, the old text, the new one, the changes in words)
+    let table: &[(&str, &str, &str, &[&str])] = &[
+        ("s1.yaml", "route:", "global:\n    retry_count: 3\nroute:", &["retry_count: 2 -> 3"]),
+        ("s1.yaml", "10.1.0.1@", "10.1.0.7@", &["NIDs: 10.1.0.1@tcp1 -> 10.1.0.7@tcp1"]),
+        (
+            "s1.yaml",
+            "gateway: 10.1.0.100",
+            "gateway: 10.1.0.101",
+            &["- route tcp by 10.1.0.100@tcp1", "+ route tcp by 10.1.0.101@tcp1"],
+        ),
+        ("s1.yaml", "0: eth0", "0: eth5", &["- interface eth0 (tcp1)", "+ interface eth5 (tcp1)"]),
+        (
+            "s1.yaml",
+            "              0: eth0\n",
+            "              0: eth0\n          tunables:\n              peer_credits: 32\n",
+            &["interface eth0 (tcp1): defaults -> peer_credits 32"],
+        ),
+        (
+            "s1.yaml",
+            "route:",
+            "peer:\n    - primary nid: 10.1.0.9@tcp1\n      Multi-Rail: True\nroute:",
+            &["+ peer 10.1.0.9@tcp1"],
+        ),
+        (
+            "s1.yaml",
+            "route:",
+            "udsp:\n    - src: tcp1\n      action:\n          priority: 3\nroute:",
+            &["+ selection rules src tcp1 priority 3"],
+        ),
+    ];
+    for (file, old, new, expected) in table {
+        let text = to_text(&after(|files| replace(files, file, old, new)));
+        for line in *expected {
+            assert!(text.lines().any(|its| its.trim() == *line), "{line:?} is not in:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn nodes_that_come_and_go_are_counted_and_named() {
+    let change = after(|files| {
+        files.retain(|(name, _)| *name != "c2.yaml");
+        files.push(("c7.yaml", client(7)));
+        files.push(("c8.yaml", client(8)));
+    });
+    let names = |nodes: &[lnet_cluster::compare::NodesOf]| -> Vec<(Vec<String>, u64)> {
+        nodes.iter().map(|its| (its.nodes.clone(), its.count)).collect()
+    };
+    assert_eq!(names(&change.gone), [(vec!["c2".to_owned()], 1)]);
+    assert_eq!(names(&change.added), [(vec!["c7".to_owned(), "c8".to_owned()], 2)]);
+    assert!(change.changed.is_empty() && change.paths.is_empty() && change.unchanged == 3, "{change:#?}");
+}
+
+#[test]
+fn classes_of_topology_files_are_compared_by_name_whatever_their_size() {
+    let topology = |count: u64, settings: &str| {
+        let classes = format!(
+            "classes:\n  clients:\n    count: {count}\n    class: client.yaml\n    addresses: {{tcp: 10.0.0.0/8}}\n"
+        );
+        let client = format!(
+            "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n              0: eth0\n{settings}"
+        );
+        read(&[("cluster.yaml", classes), ("client.yaml", client)])
+    };
+    let change =
+        compare(&topology(100_000, ""), &topology(100_010, "global:\n    transaction_timeout: 30\n"));
+    assert_eq!(change.added.iter().map(|its| its.count).collect::<Vec<_>>(), [10]);
+    assert_eq!(change.added[0].nodes[0], "clients[100000]");
+    assert_eq!(change.changed.len(), 1);
+    assert_eq!(change.changed[0].nodes.count, 100_000);
+    assert!(to_text(&change).contains("transaction_timeout: 50 -> 30"), "{}", to_text(&change));
+    let json: serde_json::Value = serde_json::from_str(&change.to_json()).unwrap();
+    assert_eq!(json["changed"][0]["changes"][0]["what"], "transaction_timeout");
+}
