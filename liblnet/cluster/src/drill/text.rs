@@ -1,7 +1,13 @@
 //! Reports of drills as text for people.
 
-use super::report::{DrillReport, DrillSurvey, InterfaceReport, Operations, PathReport, PathShown, Phase};
+use super::report::{
+    DrillReport, DrillSurvey, InterfaceReport, InterfaceTraffic, Operations, PathReport, PathShown, Phase,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+/// The most candidates of a path that are shown with the reason against them.
+const MAX_PASSED_OVER: usize = 4;
 
 /// The report as text, with a line end behind it.
 pub fn drill(report: &DrillReport) -> String {
@@ -126,6 +132,7 @@ fn pairs(report: &DrillReport) -> String {
     table(&rows) + "\n"
 }
 
+/// The traffic of interfaces: each of those of a node that has lost one, and otherwise the mean of those that are alike.
 fn traffic(report: &DrillReport) -> String {
     let lengths = Phase::ALL.map(|phase| report.phase(phase).map_or(0, |its| its.until_ms - its.from_ms));
     let mut head = row(&["interface", "net"]);
@@ -133,19 +140,54 @@ fn traffic(report: &DrillReport) -> String {
     head.extend(there().map(|(phase, _)| format!("sends {}", phase.word())));
     head.extend(there().map(|(phase, _)| format!("receives {}", phase.word())));
     let mut rows = vec![head];
-    for its in &report.interfaces {
-        let mut cells = vec![name(its), its.nid.rsplit_once('@').map_or("", |(_, net)| net).to_owned()];
-        let cell = |bytes: u64, length: u64| rate(per_second(bytes, length));
-        cells.extend(there().map(|(phase, length)| cell(its.phases[phase as usize].bytes_sent, length)));
-        cells.extend(there().map(|(phase, length)| cell(its.phases[phase as usize].bytes_received, length)));
+    for (name, alike) in groups(report) {
+        let net = alike.first().and_then(|its| its.nid.rsplit_once('@')).map_or("", |(_, net)| net);
+        let mut cells = vec![name, net.to_owned()];
+        let mean = |bytes: fn(&InterfaceTraffic) -> u64, (phase, length): (Phase, u64)| {
+            let all: u64 = alike.iter().map(|its| bytes(&its.phases[phase as usize])).sum();
+            rate(per_second(all / (alike.len() as u64).max(1), length))
+        };
+        cells.extend(there().map(|part| mean(|its| its.bytes_sent, part)));
+        cells.extend(there().map(|part| mean(|its| its.bytes_received, part)));
         rows.push(cells);
     }
     table(&rows) + "\n"
 }
 
-fn name(its: &InterfaceReport) -> String {
-    let lost = if its.lost { " (lost)" } else { "" };
-    format!("{}:{}{lost}", its.node, its.interface)
+/// The rows of the table of traffic: interfaces of nodes that have lost one by themselves, the others by class, interface and net.
+fn groups(report: &DrillReport) -> Vec<(String, Vec<&InterfaceReport>)> {
+    let hit: BTreeSet<&str> =
+        report.interfaces.iter().filter(|its| its.lost).map(|its| its.node.as_str()).collect();
+    let has_name = |its: &InterfaceReport| its.interface != its.nid;
+    let key = |its: &InterfaceReport| {
+        let interface = if has_name(its) { its.interface.clone() } else { String::new() };
+        (its.class.clone(), interface, its.nid.rsplit_once('@').map(|(_, net)| net.to_owned()))
+    };
+    let mut rows: Vec<(String, Vec<&InterfaceReport>)> = Vec::new();
+    let mut of_class: BTreeMap<_, usize> = BTreeMap::new();
+    for its in &report.interfaces {
+        if hit.contains(its.node.as_str()) {
+            let lost = if its.lost { " (lost)" } else { "" };
+            rows.push((format!("{}:{}{lost}", its.node, its.interface), vec![its]));
+            continue;
+        }
+        let at = *of_class.entry(key(its)).or_insert_with(|| {
+            rows.push((String::new(), Vec::new()));
+            rows.len() - 1
+        });
+        rows[at].1.push(its);
+    }
+    for (name, alike) in &mut rows {
+        match alike.as_slice() {
+            [its] if name.is_empty() => *name = format!("{}:{}", its.node, its.interface),
+            [first, ..] if name.is_empty() => {
+                let interface = if has_name(first) { &first.interface } else { "each" };
+                *name = format!("{} ({}):{interface}", first.class, alike.len());
+            }
+            _ => {}
+        }
+    }
+    rows
 }
 
 fn paths(report: &DrillReport) -> String {
@@ -176,7 +218,10 @@ fn arrow(path: &PathShown) -> String {
 fn why(text: &mut String, path: Option<&PathShown>) {
     let Some(path) = path else { return };
     path.rules.iter().for_each(|rule| line(text, &format!("    by {rule}")));
-    path.passed_over.iter().for_each(|passed| line(text, &format!("    not {passed}")));
+    path.passed_over.iter().take(MAX_PASSED_OVER).for_each(|passed| line(text, &format!("    not {passed}")));
+    if let Some(more) = path.passed_over.len().checked_sub(MAX_PASSED_OVER).filter(|more| *more > 0) {
+        line(text, &format!("    and {more} more that were not chosen"));
+    }
     path.remark.iter().for_each(|remark| line(text, &format!("    {remark}")));
 }
 
