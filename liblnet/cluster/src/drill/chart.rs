@@ -7,16 +7,18 @@ use std::fmt::Write;
 const WIDTH: u64 = 900;
 const HEIGHT: u64 = 360;
 const LEFT: u64 = 90;
-const RIGHT: u64 = 20;
+const RIGHT: u64 = 30;
 const TOP: u64 = 50;
 const BOTTOM: u64 = 50;
 /// The number of parts of the time axis.
 const TICKS: u64 = 6;
+/// The number of parts of the axis of throughput.
+const PARTS: u64 = 4;
 
 /// Draws the throughput as a line with one point for each slice, failed operations as bars, and losses as vertical lines. The picture
 /// needs nothing else: no script, no font, no file.
 pub fn drill_chart_svg(report: &DrillReport) -> String {
-    let highest = report.series.iter().map(|slice| slice.bytes_per_second).max().unwrap_or(0).max(1);
+    let highest = axis_end(report.series.iter().map(|slice| slice.bytes_per_second).max().unwrap_or(0));
     let most_failed = report.series.iter().map(|slice| slice.failed).max().unwrap_or(0).max(1);
     let (width, height) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     let x = |ms: u64| LEFT + ms.min(report.duration_ms) * width / report.duration_ms.max(1);
@@ -37,9 +39,9 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
         escaped(&title)
     );
     let bottom = TOP + height;
-    for part in 0..=4 {
-        let y = bottom - height * part / 4;
-        let label = rate(highest * part / 4);
+    for part in 0..=PARTS {
+        let y = bottom - height * part / PARTS;
+        let label = rate(highest / PARTS * part);
         let _ = write!(
             svg,
             "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" stroke=\"#dddddd\"/>\n\
@@ -105,6 +107,21 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
     svg
 }
 
+/// The end of the axis of throughput: above the highest value there is room for labels, and each part is 1, 2, 2.5 or 5 times a power of
+/// ten.
+fn axis_end(highest: u64) -> u64 {
+    let least = (highest.saturating_add(highest / 5) / PARTS).max(1);
+    let mut unit = 1_u64;
+    loop {
+        let next = unit.saturating_mul(10);
+        let parts = [unit, unit.saturating_mul(2), next / 4, unit.saturating_mul(5), next];
+        if let Some(part) = parts.into_iter().find(|part| *part >= least) {
+            return part.saturating_mul(PARTS);
+        }
+        unit = next;
+    }
+}
+
 fn seconds(ms: u64) -> String {
     match ms % 1000 {
         0 => format!("{} s", ms / 1000),
@@ -115,4 +132,18 @@ fn seconds(ms: u64) -> String {
 /// Text as the content of an element.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_ends_above_the_highest_value_at_a_round_number() {
+        for (highest, end) in
+            [(0, 4), (1, 4), (80, 100), (100, 200), (1_077_000_000, 2_000_000_000), (u64::MAX, u64::MAX)]
+        {
+            assert_eq!(axis_end(highest), end, "{highest}");
+        }
+    }
 }

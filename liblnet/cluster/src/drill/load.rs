@@ -59,12 +59,12 @@ struct Slot {
 /// The load of a drill.
 pub(super) struct Generator {
     pub(super) pairs: Vec<Pair>,
-    /// All operations since [`Generator::forget`].
+    /// All operations; from [`Generator::begin`] on those that were in flight then, and later ones.
     pub(super) records: Vec<Record>,
     slots: Vec<Slot>,
     /// Slots without an operation, with the time at which their next one may begin.
     idle: BinaryHeap<Reverse<(Time, usize)>>,
-    /// The slots and records of the operations in flight; no record for those before the drill.
+    /// The slots and records of the operations in flight; no record for those of pairs that were left out.
     in_flight: BTreeMap<OpId, (usize, Option<usize>)>,
     spec: OpSpec,
 }
@@ -155,17 +155,21 @@ impl Generator {
         }
     }
 
-    /// Leaves pairs out of the load from now on.
-    pub(super) fn leave_out(&mut self, is_left_out: impl Fn(usize) -> bool) {
+    /// Leaves pairs out of the load from now on, and forgets the operations that have ended, and those of these pairs.
+    pub(super) fn begin(&mut self, is_left_out: impl Fn(usize) -> bool) {
         for slot in &mut self.slots {
             slot.pairs.retain(|pair| !is_left_out(*pair));
         }
-    }
-
-    /// Forgets what has been recorded: operations in flight are not recorded either.
-    pub(super) fn forget(&mut self) {
-        self.records.clear();
-        self.in_flight.values_mut().for_each(|(_, record)| *record = None);
+        let mut kept = Vec::new();
+        for (_, number) in self.in_flight.values_mut() {
+            let record =
+                number.and_then(|number| self.records.get(number)).filter(|it| !is_left_out(it.pair));
+            *number = record.map(|record| {
+                kept.push(*record);
+                kept.len() - 1
+            });
+        }
+        self.records = kept;
     }
 
     /// The time at which the next operation begins, if none ends before.

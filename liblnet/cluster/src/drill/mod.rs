@@ -21,8 +21,9 @@ pub mod text;
 
 pub use elements::{LossKind, LossTarget};
 pub use error::DrillError;
+pub use lnet_sim::Delivery;
 pub use nodes::{DrillCluster, DrillInterface, DrillNode, DrillPeer, Sample};
-pub use of_model::MAX_ROUTERS;
+pub use of_model::{DEFAULT_SAMPLE, MAX_ROUTERS};
 pub use plan::{DrillPlan, Load, Loss, MAX_IN_FLIGHT, MAX_SIZE, OPERATIONS_PER_SECOND};
 pub use report::{DrillReport, DrillSurvey};
 pub use run::{Progress, run};

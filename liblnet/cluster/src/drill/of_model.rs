@@ -11,6 +11,8 @@ use lnet_sim::NodeSpec;
 use lnet_wire::Nid;
 use std::num::NonZeroU32;
 
+/// The number of nodes of a class, without routers, that are simulated unless another is given.
+pub const DEFAULT_SAMPLE: u64 = 4;
 /// The most routers of a class that are simulated.
 pub const MAX_ROUTERS: u64 = 64;
 

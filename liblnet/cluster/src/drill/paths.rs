@@ -3,9 +3,14 @@
 use super::load::Pair;
 use super::nodes::DrillCluster;
 use super::report::PathShown;
+use lnet_core::select::Criterion;
 use lnet_dlc::request::{Explain, Passed, RuleOfWay};
 use lnet_sim::{NodeId, World};
 use std::collections::BTreeSet;
+
+/// The criteria that differ from one message to the next.
+const TURNS: [Criterion; 4] =
+    [Criterion::RoundRobin, Criterion::LocalNetRoundRobin, Criterion::Credits, Criterion::QueuedBytes];
 
 /// The pairs whose paths are shown: for each pair of classes one, with a node that is concerned by a loss if there is one.
 pub(super) fn shown_pairs(
@@ -32,11 +37,14 @@ pub(super) fn path_of(world: &World, ids: &[NodeId], pair: Pair) -> Option<PathS
     }
     let core = world.core(ids[pair.client])?;
     let ask = Explain { destination: pair.nid, source: None };
-    let explained = lnet_replies::explain(&core, world.now(), ask).ok()?;
+    let mut explained = lnet_replies::explain(&core, world.now(), ask).ok()?;
     let candidate = |candidate: Passed| match candidate {
         Passed::Net(net) => net.to_string(),
         Passed::LocalNi(nid) | Passed::PeerNi(nid) | Passed::Gateway(nid) => nid.to_string(),
     };
+    // Criteria that give turns to paths that are alike say least.
+    let is_turn = |why: &str| TURNS.iter().any(|turn| why.starts_with(turn.text()));
+    explained.passed_over.sort_by_key(|passed| is_turn(&passed.why));
     let rule = |its: &RuleOfWay| format!("rule {}, {}: {}", its.index, its.about, its.gives);
     Some(PathShown {
         local: explained.local.to_string(),

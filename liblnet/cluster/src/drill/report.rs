@@ -48,10 +48,10 @@ pub struct LossReport {
     pub at_ms: u64,
 }
 
-/// Counts of operations that began in the drill, and their delays.
+/// Counts of the operations of a drill, and their delays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Operations {
-    /// Operations that began.
+    /// Operations that began, and those that were in flight at the start.
     pub begun: u64,
     /// Operations that succeeded.
     pub done: u64,

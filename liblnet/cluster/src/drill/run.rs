@@ -9,7 +9,7 @@ use super::phases::{DELAYED, ms};
 use super::plan::{DrillPlan, Loss};
 use super::report::{DrillReport, PathShown};
 use lnet_core::Time;
-use lnet_sim::{NetworkConfig, NodeId, World, WorldConfig};
+use lnet_sim::{Delivery, NetworkConfig, NodeId, World, WorldConfig};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -135,8 +135,7 @@ impl<'a> Drill<'a> {
             format!("{out} of {all} pairs from {from} to {to}: they have no path, before any loss")
         };
         self.left_out.extend(of_classes.iter().filter(|(_, [out, _])| *out > 0).map(text));
-        load.leave_out(|pair| unreachable[pair]);
-        load.forget();
+        load.begin(|pair| unreachable[pair]);
         if unreachable.iter().all(|is_out| *is_out) {
             return Err(DrillError::TooFewNodes { nodes: cluster.ends().count() });
         }
@@ -272,5 +271,6 @@ pub(super) fn options(cluster: &DrillCluster, plan: &DrillPlan) -> String {
     let duration = humantime::format_duration(Duration::from_millis(ms(plan.duration)));
     let rest =
         [format!("--load {}", plan.load), format!("--for '{duration}'"), format!("--seed {}", plan.seed)];
-    losses.chain(rest).collect::<Vec<_>>().join(" ")
+    let kernel = (plan.delivery == Delivery::Kernel).then(|| "--kernel-nodes".to_owned());
+    losses.chain(rest).chain(kernel).collect::<Vec<_>>().join(" ")
 }

@@ -110,6 +110,21 @@ fn a_lost_net_or_switch_takes_all_its_interfaces() {
 }
 
 #[test]
+fn kernel_nodes_lose_what_may_have_left_on_the_lost_rail_and_go_on_over_the_other() {
+    let cluster = one_net(2);
+    let kernel = DrillPlan {
+        delivery: lnet_cluster::drill::Delivery::Kernel,
+        ..plan(&cluster, &["server-0:eth1@2s"], 15)
+    };
+    let report = run(&cluster, &kernel, &mut |_| ()).unwrap();
+    let its = &report.operations;
+    // At most those that were in flight: 4 of each of 5 nodes.
+    assert!(its.failed > 0 && its.failed <= 20 && its.lost == 0, "{its:?}");
+    assert!(report.phase(Phase::After).is_none_or(|after| after.failed == 0), "{:?}", report.phases);
+    assert!(report.repeat.ends_with("--kernel-nodes"), "{}", report.repeat);
+}
+
+#[test]
 fn pairs_without_a_path_are_left_out_and_named() {
     let mut cluster = routed(1);
     cluster.nodes[0].spec.routes.clear();

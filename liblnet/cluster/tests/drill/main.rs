@@ -4,6 +4,7 @@
 mod losses;
 mod random;
 mod reports;
+mod sampling;
 
 use lnet_cluster::drill::{
     DrillCluster, DrillError, DrillInterface, DrillNode, DrillPlan, DrillReport, Load, Loss, run,
