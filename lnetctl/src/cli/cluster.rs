@@ -12,6 +12,14 @@ pub enum Cluster {
     /// more: docs/cluster-check.md explains each finding. Every finding has its file and line, why it matters, and what mends it.
     ///
     /// The worst comes first, and a summary last. Exit status: 0 without errors, 1 with errors, 2 if a file cannot be read.
+    ///
+    /// With --lose, --lose-any or --load it makes a drill instead: a sample of the nodes runs in a simulator under load, with the code that real
+    /// nodes run, and loses interfaces, routers, nets or switches. The report says which operations failed or were late, how traffic was
+    /// spread before and after, and which paths were chosen. The same options give the same report. Exit status: 1 if an operation between
+    /// nodes that were not lost failed.
+    ///
+    /// With --compare it says what changes for whom from one configuration to another: nodes, settings, routes, paths, findings. Exit status: 1
+    /// if nodes lose their path to others, or an error appears.
     Check(ClusterCheck),
 }
 
@@ -19,9 +27,53 @@ pub enum Cluster {
 #[derive(Debug, Args)]
 pub struct ClusterCheck {
     /// Directories of configurations, configurations, and topology files
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "compare")]
     pub paths: Vec<PathBuf>,
     /// Fail with warnings, too; notes never fail
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["drill", "compare"])]
     pub strict: bool,
+    /// Show what changes from the configuration OLD to NEW; each is a directory or a file, as PATH is
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["paths", "drill"])]
+    pub compare: Option<Vec<PathBuf>>,
+    #[command(flatten)]
+    /// What is lost under which load.
+    pub drill: DrillOptions,
+}
+
+/// Options of drills.
+#[derive(Debug, Args)]
+#[group(id = "drill_options")]
+pub struct DrillOptions {
+    /// Lose NODE, NODE:INTERFACE, a NID, a net or switch:LABEL, five seconds after the start or at @TIME, such as mds1:eth1@10s; may be given
+    /// several times
+    #[arg(long, value_name = "ELEMENT", group = "drill")]
+    pub lose: Vec<String>,
+    /// Lose each rail, net, router, switch or node in turn, and show the worst: of nodes of one class one, and its interfaces for rails
+    #[arg(long, value_name = "KIND", group = "drill")]
+    pub lose_any: Option<String>,
+    /// Operations of each node: put or get, size, number in flight [default: put:1M,x8]
+    #[arg(long, value_name = "LOAD", group = "drill")]
+    pub load: Option<String>,
+    /// The simulated time in which operations begin [default: 30s]
+    #[arg(long = "for", value_name = "TIME", requires = "drill")]
+    pub duration: Option<String>,
+    /// The seed of all random numbers of the simulation [default: 1]
+    #[arg(long, value_name = "NUMBER", requires = "drill")]
+    pub seed: Option<u64>,
+    /// The number of nodes of each class that are simulated, besides all routers [default: 4]
+    #[arg(long, value_name = "NUMBER", requires = "drill", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub clients: Option<u64>,
+    /// Simulate nodes of the kernel, which send a message again only if it has not left
+    #[arg(long, requires = "drill")]
+    pub kernel_nodes: bool,
+    /// Draw the throughput over time into this file, as SVG
+    #[arg(long, value_name = "FILE", requires = "drill")]
+    pub chart: Option<PathBuf>,
+}
+
+impl DrillOptions {
+    /// Whether a drill is asked for.
+    pub const fn is_given(&self) -> bool {
+        !self.lose.is_empty() || self.lose_any.is_some() || self.load.is_some()
+    }
 }

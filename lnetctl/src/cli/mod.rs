@@ -25,7 +25,7 @@ mod top;
 mod udsp;
 mod yaml;
 
-pub use cluster::{Cluster, ClusterCheck};
+pub use cluster::{Cluster, ClusterCheck, DrillOptions};
 pub use doctor::Doctor;
 pub use events::Events;
 pub use exporter::Exporter;

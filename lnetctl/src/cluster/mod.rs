@@ -1,6 +1,9 @@
 //! `lnetctl cluster`: from options to the functions of `lnet_cluster`.
 
 mod check;
+mod compare;
+mod drill;
+mod progress;
 
 use crate::cli::Cluster;
 use crate::commands::{CommandOutcome, Context};

@@ -64,7 +64,7 @@ pub enum CommandKind {
 }
 
 impl CommandOutcome {
-    const fn change(rc: ReturnCode) -> Self {
+    pub(crate) const fn change(rc: ReturnCode) -> Self {
         Self { rc, kind: CommandKind::Change }
     }
 
