@@ -1,13 +1,16 @@
 //! Reports and topology files beside their JSON Schemas.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lnet_cluster::{checks, input, report};
+use lnet_cluster::drill::{self, DrillCluster, DrillNode, DrillPlan, LossKind, run, survey};
+use lnet_cluster::{checks, compare, input, report};
 use lnet_dlc::yaml::tree::{Node, NodeKind, documents};
+use lnet_sim::{NodeSpec, nid};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-/// The mistakes of a value, of the keywords that the two schemas have.
+/// The mistakes of a value, of the keywords that the schemas have.
 fn mistakes(root: &Value, schema: &Value, value: &Value, at: &str, all: &mut Vec<String>) {
     if let Some(path) = schema["$ref"].as_str() {
         return mistakes(root, &root["$defs"][path.trim_start_matches("#/$defs/")], value, at, all);
@@ -22,16 +25,24 @@ fn mistakes(root: &Value, schema: &Value, value: &Value, at: &str, all: &mut Vec
             all.push(format!("{at}: none of the choices"));
         }
     }
-    let is_of_type = match schema["type"].as_str() {
-        Some("object") => value.is_object(),
-        Some("array") => value.is_array(),
-        Some("string") => value.is_string(),
-        Some("integer") => value.is_u64() || value.is_i64(),
-        Some(other) => panic!("the schema has the type {other}"),
-        None => true,
+    let types: Vec<&str> = match &schema["type"] {
+        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
+        one => one.as_str().into_iter().collect(),
     };
-    if !is_of_type {
+    let is_of_type = |name: &&str| match *name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("the schema has the type {other}"),
+    };
+    if !types.is_empty() && !types.iter().any(is_of_type) {
         all.push(format!("{at}: {value} is no {}", schema["type"]));
+    }
+    if schema.get("const").is_some_and(|only| only != value) {
+        all.push(format!("{at}: {value} is not {}", schema["const"]));
     }
     if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) {
         all.push(format!("{at}: {value} is none of the words"));
@@ -156,4 +167,48 @@ fn a_topology_file_that_its_schema_refuses_is_refused() {
         let value = to_json(&documents(text, 16).unwrap()[0]);
         assert_ne!(all_mistakes(input::TOPOLOGY_SCHEMA, &value), [] as [String; 0], "{text}");
     }
+}
+
+fn fits(schema: &str, text: &str) {
+    let value: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(all_mistakes(schema, &value), [] as [String; 0], "{text}");
+}
+
+#[test]
+fn drills_and_surveys_have_the_form_of_their_schema() {
+    let node = |name: &str, class: &str, address: u32| {
+        DrillNode::new(name, class, NodeSpec::new(&[nid(0, address), nid(1, address)]))
+    };
+    let cluster = DrillCluster::of_all(vec![node("a", "clients", 1), node("b", "servers", 2)]);
+    let plan = DrillPlan {
+        load: "put:1k,x1".parse().unwrap(),
+        duration: Duration::from_secs(6),
+        rate: std::num::NonZeroU64::new(20_000),
+        ..DrillPlan::default()
+    };
+    fits(drill::SCHEMA, &run(&cluster, &plan, &mut |_| ()).unwrap().to_json());
+    fits(drill::SCHEMA, &survey(&cluster, &plan, LossKind::Node, &mut |_| ()).unwrap().to_json());
+}
+
+#[test]
+fn comparisons_have_the_form_of_their_schema() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, net: &str, settings: &str| {
+        let text = format!(
+            "net:\n  - net type: {net}\n    local NI(s):\n      - {{nid: 10.0.0.1@{net}, interfaces: {{0: eth0}}}}\n{settings}"
+        );
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text.replace("10.0.0.1", if name.ends_with("a.yaml") { "10.0.0.1" } else { "10.0.0.2" })).unwrap();
+    };
+    write("old/a.yaml", "tcp", "");
+    write("old/b.yaml", "tcp", "");
+    write("old/d.yaml", "tcp3", "");
+    write("new/a.yaml", "tcp", "global:\n    retry_count: 3\n");
+    write("new/b.yaml", "tcp1", "");
+    write("new/c.yaml", "tcp1", "");
+    let read = |name: &str| input::read(&[directory.path().join(name)]).unwrap();
+    let comparison = compare::compare(&read("old"), &read("new"));
+    assert!(comparison.is_worse() && !comparison.added.is_empty() && !comparison.gone.is_empty());
+    fits(compare::SCHEMA, &comparison.to_json());
 }

@@ -1,6 +1,6 @@
 //! `lnetctl cluster`
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
 
 /// The commands about all nodes of a cluster.
@@ -42,7 +42,8 @@ pub struct ClusterCheck {
 
 /// Options of drills.
 #[derive(Debug, Args)]
-#[group(id = "drill_options")]
+#[group(skip)]
+#[command(group = ArgGroup::new("drill").multiple(true))]
 pub struct DrillOptions {
     /// Lose NODE, NODE:INTERFACE, a NID, a net or switch:LABEL, five seconds after the start or at @TIME, such as mds1:eth1@10s; may be given
     /// several times

@@ -20,6 +20,9 @@ use crate::model::Cluster;
 use nodes::{Movement, movements};
 use serde::Serialize;
 
+/// The JSON Schema of comparisons.
+pub const SCHEMA: &str = include_str!("../../../../docs/schema/cluster-compare.schema.json");
+
 /// What changes between two configurations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Comparison {

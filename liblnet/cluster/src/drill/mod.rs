@@ -28,3 +28,6 @@ pub use plan::{DrillPlan, Load, Loss, MAX_IN_FLIGHT, MAX_SIZE, OPERATIONS_PER_SE
 pub use report::{DrillReport, DrillSurvey};
 pub use run::{Progress, run};
 pub use survey::survey;
+
+/// The JSON Schema of reports and surveys.
+pub const SCHEMA: &str = include_str!("../../../../docs/schema/cluster-drill.schema.json");

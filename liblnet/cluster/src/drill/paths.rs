@@ -45,6 +45,7 @@ pub(super) fn path_of(world: &World, ids: &[NodeId], pair: Pair) -> Option<PathS
     // Criteria that give turns to paths that are alike say least.
     let is_turn = |why: &str| TURNS.iter().any(|turn| why.starts_with(turn.text()));
     explained.passed_over.sort_by_key(|passed| is_turn(&passed.why));
+    let taking_turns = explained.passed_over.iter().filter(|passed| is_turn(&passed.why)).count() as u64;
     let rule = |its: &RuleOfWay| format!("rule {}, {}: {}", its.index, its.about, its.gives);
     Some(PathShown {
         local: explained.local.to_string(),
@@ -56,6 +57,7 @@ pub(super) fn path_of(world: &World, ids: &[NodeId], pair: Pair) -> Option<PathS
             .iter()
             .map(|passed| format!("{}: {}", candidate(passed.candidate), passed.why))
             .collect(),
+        taking_turns,
         remark: explained.remark,
     })
 }

@@ -45,10 +45,13 @@ impl Records<'_> {
         }
     }
 
-    /// Whether the operation ended later than it should, or not well, though both of its nodes were there.
+    /// Whether the operation was in flight at the first loss, ended late, or not well, though both of its nodes were there.
     fn is_affected(&self, record: &Record) -> bool {
         match self.class(record) {
-            Class::Done => record.ended.is_some_and(|ended| ended.since(record.started) > DELAYED),
+            Class::Done => {
+                record.started <= self.first_loss
+                    || record.ended.is_some_and(|ended| ended.since(record.started) > DELAYED)
+            }
             Class::Failed | Class::Lost => true,
             Class::ToLostNode | Class::OfLostNode => false,
         }
@@ -112,7 +115,7 @@ impl Records<'_> {
         if self.first_loss >= self.end {
             return self.end;
         }
-        // What was slow before the loss does not count.
+        // What had ended before the loss does not count.
         let affected = self.records.iter().filter(|record| {
             record.ended.is_none_or(|ended| ended > self.first_loss) && self.is_affected(record)
         });

@@ -29,7 +29,7 @@ pub struct DrillReport {
     pub operations: Operations,
     /// The operations between pairs of classes.
     pub pairs: Vec<PairReport>,
-    /// The time before the loss, from the loss until the last operation that it delayed had ended, and after that.
+    /// The time before the loss, from the loss until the last operation had ended that it concerned, and after that.
     pub phases: Vec<PhaseReport>,
     /// The traffic of each interface, in the order of nodes.
     pub interfaces: Vec<InterfaceReport>,
@@ -114,7 +114,7 @@ pub struct PhaseReport {
 pub enum Phase {
     /// Before the first loss.
     Before,
-    /// From the first loss until the last operation that was delayed, or failed, had ended.
+    /// From the first loss until the last operation had ended that was in flight then, was delayed, or failed.
     During,
     /// After that.
     After,
@@ -190,8 +190,10 @@ pub struct PathShown {
     pub gateway: Option<String>,
     /// The selection rules that apply to the path.
     pub rules: Vec<String>,
-    /// The candidates that were not chosen, each with the criterion by which it lost.
+    /// The candidates that were not chosen, each with the criterion by which it lost; last those that are as good, and have their turns.
     pub passed_over: Vec<String>,
+    /// The number of candidates that have their turns: they lost by what differs from one message to the next.
+    pub taking_turns: u64,
     /// The fault of the path, if there is no better one.
     pub remark: Option<String>,
 }

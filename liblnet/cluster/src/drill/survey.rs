@@ -36,7 +36,7 @@ pub fn survey(
         }
     }
     elements.sort_by_key(|its| Reverse(harm(&its.operations)));
-    let worst = worst.ok_or(DrillError::NoElement { kind: kind.word(), hint: "" })?;
+    let worst = worst.ok_or_else(|| DrillError::NoElement { kind: kind.word(), hint: "" })?;
     Ok(DrillSurvey { kind, elements, worst })
 }
 

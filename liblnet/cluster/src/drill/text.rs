@@ -41,7 +41,8 @@ pub fn drill(report: &DrillReport) -> String {
 
 /// The survey as text: a table of all elements, and the report of the worst.
 pub fn survey(survey: &DrillSurvey) -> String {
-    let mut rows = vec![row(&["lost", "failed", "lost", "delayed", "longest", "no success", "throughput"])];
+    let mut rows =
+        vec![row(&["element", "failed", "no end", "delayed", "longest", "no success", "throughput"])];
     for element in &survey.elements {
         let its = &element.operations;
         rows.push(vec![
@@ -218,9 +219,17 @@ fn arrow(path: &PathShown) -> String {
 fn why(text: &mut String, path: Option<&PathShown>) {
     let Some(path) = path else { return };
     path.rules.iter().for_each(|rule| line(text, &format!("    by {rule}")));
-    path.passed_over.iter().take(MAX_PASSED_OVER).for_each(|passed| line(text, &format!("    not {passed}")));
-    if let Some(more) = path.passed_over.len().checked_sub(MAX_PASSED_OVER).filter(|more| *more > 0) {
-        line(text, &format!("    and {more} more that were not chosen"));
+    let turns = usize::try_from(path.taking_turns).unwrap_or(usize::MAX);
+    let worse = path.passed_over.len().saturating_sub(turns);
+    let shown = worse.min(MAX_PASSED_OVER);
+    path.passed_over.iter().take(shown).for_each(|passed| line(text, &format!("    not {passed}")));
+    if worse > shown {
+        line(text, &format!("    and {} more that are worse", worse - shown));
+    }
+    match turns {
+        0 => {}
+        1 => line(text, "    1 other candidate has its turns"),
+        turns => line(text, &format!("    {turns} other candidates have their turns")),
     }
     path.remark.iter().for_each(|remark| line(text, &format!("    {remark}")));
 }
