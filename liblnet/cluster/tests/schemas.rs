@@ -199,7 +199,11 @@ fn comparisons_have_the_form_of_their_schema() {
         );
         let path = directory.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text.replace("10.0.0.1", if name.ends_with("a.yaml") { "10.0.0.1" } else { "10.0.0.2" })).unwrap();
+        std::fs::write(
+            path,
+            text.replace("10.0.0.1", if name.ends_with("a.yaml") { "10.0.0.1" } else { "10.0.0.2" }),
+        )
+        .unwrap();
     };
     write("old/a.yaml", "tcp", "");
     write("old/b.yaml", "tcp", "");

@@ -1,4 +1,5 @@
 //! The traffic of interfaces and its speed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet_core::Time;
 use lnet_sim::{Delivery, NetworkConfig, NodeId, NodeSpec, OpKind, OpSpec, Traffic, World, WorldConfig, nid};
