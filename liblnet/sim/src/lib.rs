@@ -2,7 +2,7 @@
 //!
 //! The same core that real nodes run, on virtual nodes with one virtual clock and a network with latency,
 //! faults and versions; all of it in one thread, and all of it from a seed: the same seed gives the same world.
-//! For tests and measurements only.
+//! For tests, measurements and drills of clusters.
 //!
 //! A [`World`] is built, changed and queried by its methods (`world`). Messages of nodes go
 //! through `driver` into `network`, whose faults are in `faults`. The conditions that must hold are in [`invariants`];

@@ -107,14 +107,15 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
     svg
 }
 
-/// The end of the axis of throughput: above the highest value there is room for labels, and each part is 1, 2, 2.5 or 5 times a power of
-/// ten.
+/// The end of the axis of throughput: above the highest value there is room for labels, and each part is 1, 2, 2.5, 3, 4 or 5 times a power
+/// of ten.
 fn axis_end(highest: u64) -> u64 {
     let least = (highest.saturating_add(highest / 5) / PARTS).max(1);
     let mut unit = 1_u64;
     loop {
         let next = unit.saturating_mul(10);
-        let parts = [unit, unit.saturating_mul(2), next / 4, unit.saturating_mul(5), next];
+        let times = |number: u64| unit.saturating_mul(number);
+        let parts = [unit, times(2), next / 4, times(3), times(4), times(5), next];
         if let Some(part) = parts.into_iter().find(|part| *part >= least) {
             return part.saturating_mul(PARTS);
         }
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn the_axis_ends_above_the_highest_value_at_a_round_number() {
         for (highest, end) in
-            [(0, 4), (1, 4), (80, 100), (100, 200), (1_077_000_000, 2_000_000_000), (u64::MAX, u64::MAX)]
+            [(0, 4), (1, 4), (80, 100), (100, 120), (1_077_000_000, 1_600_000_000), (u64::MAX, u64::MAX)]
         {
             assert_eq!(axis_end(highest), end, "{highest}");
         }

@@ -27,7 +27,7 @@ pub fn drill(report: &DrillReport) -> String {
         line(&mut text, &format!("not simulated: {left_out}"));
     }
     line(&mut text, "");
-    line(&mut text, &verdict(&report.operations));
+    line(&mut text, &counts(&report.operations));
     line(&mut text, &stall(&report.operations));
     line(&mut text, "");
     text.push_str(&phases(report));
@@ -66,7 +66,7 @@ pub fn survey(survey: &DrillSurvey) -> String {
 }
 
 /// One sentence about the operations.
-fn verdict(operations: &Operations) -> String {
+fn counts(operations: &Operations) -> String {
     let Operations { begun, done, failed, lost, to_lost_node, of_lost_node, .. } = operations;
     let mut text = format!("operations: {begun} begun, {done} done, {failed} failed, {lost} lost");
     if *to_lost_node > 0 {
