@@ -21,6 +21,12 @@ pub enum Cluster {
     /// With --compare it says what changes for whom from one configuration to another: nodes, settings, routes, paths, findings. Exit status: 1
     /// if nodes lose their path to others, or an error appears.
     Check(ClusterCheck),
+    /// Gather the configurations, states and counters of all nodes in a directory, for `cluster check`
+    ///
+    /// Runs `lnetctl export` on each host, and `lnetctl` of other commands that show its state, by the command --via: the host takes the
+    /// place of {}. Nodes with the kernel modules are read by their own lnetctl. HOST.yaml is the configuration, the directory HOST has
+    /// the rest. Hosts that cannot be read are named with the reason, and keep no file; then the exit status is 1.
+    Collect(ClusterCollect),
 }
 
 /// Options of `cluster check`.
@@ -77,4 +83,27 @@ impl DrillOptions {
     pub const fn is_given(&self) -> bool {
         !self.lose.is_empty() || self.lose_any.is_some() || self.load.is_some()
     }
+}
+
+/// Options of `cluster collect`.
+#[derive(Debug, Args)]
+pub struct ClusterCollect {
+    /// The hosts
+    #[arg(value_name = "HOST", required_unless_present = "nids")]
+    pub hosts: Vec<String>,
+    /// A file with a NID on each line: hosts are their addresses, files are named after the NIDs. What follows # is a comment
+    #[arg(long, value_name = "FILE")]
+    pub nids: Option<PathBuf>,
+    /// The command that runs a program on a host, whose name takes the place of {}. It is split at spaces, and no shell reads it
+    #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes {}")]
+    pub via: String,
+    /// The directory for the files; it is made if it is not there
+    #[arg(long, short, value_name = "DIRECTORY", default_value = "cluster")]
+    pub output: PathBuf,
+    /// The number of hosts that are asked at the same time
+    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: u16,
+    /// The time in seconds after which a command on a host is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
 }

@@ -25,7 +25,7 @@ mod top;
 mod udsp;
 mod yaml;
 
-pub use cluster::{Cluster, ClusterCheck, DrillOptions};
+pub use cluster::{Cluster, ClusterCheck, ClusterCollect, DrillOptions};
 pub use doctor::Doctor;
 pub use events::Events;
 pub use exporter::Exporter;
@@ -239,7 +239,7 @@ pub enum Command {
     Report(Report),
     /// The configurations of all nodes of a cluster together: whether they work, and what depends on a single part
     ///
-    /// Reads files alone: no node, no network and no privilege are needed. A path is a directory with one file NODE.yaml for each node, as
+    /// A check reads files alone: no node, no network and no privilege are needed. A path is a directory with one file NODE.yaml for each node, as
     /// 'lnetctl export' writes it; or one such file; or a topology file, which names classes of nodes, their numbers and addresses.
     #[command(subcommand)]
     Cluster(Cluster),

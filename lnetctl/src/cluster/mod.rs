@@ -1,9 +1,11 @@
 //! `lnetctl cluster`: from options to the functions of `lnet_cluster`.
 
 mod check;
+mod collect;
 mod compare;
 mod drill;
 mod progress;
+mod remote;
 
 use crate::cli::Cluster;
 use crate::commands::{CommandOutcome, Context};
@@ -12,5 +14,6 @@ use crate::commands::{CommandOutcome, Context};
 pub fn run(command: &Cluster, cx: &mut Context<'_>) -> CommandOutcome {
     match command {
         Cluster::Check(command) => check::run(command, cx),
+        Cluster::Collect(command) => collect::run(command, cx),
     }
 }
