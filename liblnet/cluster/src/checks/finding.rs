@@ -1,7 +1,7 @@
 //! A finding.
 
 use super::{FindingKind, Severity};
-use crate::model::Cluster;
+use crate::model::{Cluster, Element};
 use lnet_dlc::model::Place;
 use std::path::PathBuf;
 
@@ -21,6 +21,8 @@ pub struct Finding {
     pub nodes: Vec<String>,
     /// The number of nodes that it is about.
     pub node_count: u64,
+    /// The parts whose loss the finding is about; of interfaces, those of node 0 stand for all of the class. Empty for other findings.
+    pub elements: Vec<Element>,
     /// The file that is to be looked at.
     pub file: PathBuf,
     /// The place in the file.
@@ -54,6 +56,7 @@ impl Finding {
             severity: row.severity,
             classes: classes.to_vec(),
             nodes,
+            elements: Vec::new(),
             node_count: about.iter().map(|class| class.count).sum(),
             file: about.first().map_or_else(PathBuf::new, |class| class.file.clone()),
             place,
@@ -66,6 +69,11 @@ impl Finding {
     /// The same with another severity.
     pub(crate) fn with_severity(self, severity: Severity) -> Self {
         Self { severity, ..self }
+    }
+
+    /// The same about the loss of these parts.
+    pub(crate) fn with_elements(self, elements: Vec<Element>) -> Self {
+        Self { elements, ..self }
     }
 
     /// The same with another remedy.

@@ -60,7 +60,8 @@ fn nets(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         if !cut.is_empty() {
             let what = format!("without net {net}, these are cut off: {}", pairs(facts, &cut));
             let place = |class: &Class| class.nis.iter().find(|ni| ni.net == net).map(|ni| ni.place);
-            findings.push(about(facts, FindingKind::SingleNet, &cut, place, what));
+            let finding = about(facts, FindingKind::SingleNet, &cut, place, what);
+            findings.push(finding.with_elements(vec![Element::Net(net)]));
         }
     }
 }
@@ -72,7 +73,8 @@ fn switches(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
             let what = format!("without switch {label}, these are cut off: {}", pairs(facts, &cut));
             let is_on = |ni: &&crate::model::ClassNi| ni.switches.iter().any(|its| its == label);
             let place = |class: &Class| class.nis.iter().find(is_on).map(|ni| ni.place);
-            findings.push(about(facts, FindingKind::SingleSwitch, &cut, place, what));
+            let finding = about(facts, FindingKind::SingleSwitch, &cut, place, what);
+            findings.push(finding.with_elements(vec![Element::Switch(label.to_owned())]));
         }
     }
 }
@@ -122,7 +124,8 @@ fn routers(
         let place = facts.cluster.classes[class].routing_at;
         let finding = Finding::new(FindingKind::SingleRouter, facts.cluster, &[class], place, what);
         let node_count = u64::try_from(names.len()).unwrap_or(u64::MAX);
-        findings.push(Finding { nodes: names, node_count, ..finding });
+        let elements = nodes.into_iter().map(Element::Node).collect();
+        findings.push(Finding { nodes: names, node_count, elements, ..finding });
     }
     lone
 }
@@ -154,7 +157,12 @@ fn interfaces(
         let all = single.values().flatten().copied().collect();
         let what = format!("without {names}, a node of {} is cut off: {}", class.label(), pairs(facts, &all));
         let place = class.nis[*first].place;
-        findings.push(Finding::new(FindingKind::SingleInterface, facts.cluster, &[index], place, what));
+        let node = NodeRef { class: index, node: 0 };
+        let lost =
+            by_interface.into_iter().filter(|nis| nis.first().is_some_and(|ni| single.contains_key(ni)));
+        let elements = lost.map(|nis| Element::Interface { node, nis }).collect();
+        let finding = Finding::new(FindingKind::SingleInterface, facts.cluster, &[index], place, what);
+        findings.push(finding.with_elements(elements));
     }
 }
 
