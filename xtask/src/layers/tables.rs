@@ -227,7 +227,7 @@ pub(crate) const FOLDERS: &[(&str, &[Layer])] = &[
             ("input", &["model"]),
             ("reach", &["model"]),
             ("checks", &["model", "reach"]),
-            ("report", &["checks", "model"]),
+            ("report", &["checks", "model", "reach"]),
             ("compare", &["checks", "model", "reach"]),
             ("drill", &["model"]),
         ],

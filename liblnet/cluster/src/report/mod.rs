@@ -1,6 +1,7 @@
-//! Reports of findings: text for people, JSON for programs.
+//! Reports of findings: text for people, JSON for programs, and a picture.
 
 mod json;
+pub mod picture;
 mod text;
 
 pub use json::{SCHEMA, to_value};
