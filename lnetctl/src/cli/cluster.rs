@@ -1,6 +1,7 @@
 //! `lnetctl cluster`
 
 use clap::{ArgGroup, Args, Subcommand};
+use lnet_cluster::report::picture::Form;
 use std::path::PathBuf;
 
 /// The commands about all nodes of a cluster.
@@ -38,6 +39,9 @@ pub struct ClusterCheck {
     /// Fail with warnings, too; notes never fail
     #[arg(long, conflicts_with_all = ["drill", "compare"])]
     pub strict: bool,
+    /// Draw the nets, classes and routers with the findings, as SVG or for Graphviz: FILE.svg, FILE.dot
+    #[arg(long, value_name = "FILE", value_parser = picture_file, conflicts_with_all = ["drill", "compare"])]
+    pub picture: Option<PathBuf>,
     /// Show what changes from the configuration OLD to NEW; each is a directory or a file, as PATH is
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["paths", "drill"])]
     pub compare: Option<Vec<PathBuf>>,
@@ -106,4 +110,13 @@ pub struct ClusterCollect {
     /// The time in seconds after which a command on a host is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
+}
+
+/// A file whose suffix says the form of a picture.
+fn picture_file(file: &str) -> Result<PathBuf, String> {
+    let file = PathBuf::from(file);
+    match Form::of_file(&file) {
+        Some(_) => Ok(file),
+        None => Err("the name must end with .svg, .dot or .gv".to_owned()),
+    }
 }

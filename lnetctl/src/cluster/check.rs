@@ -5,13 +5,15 @@ use crate::cli::{ClusterCheck, Format};
 use crate::commands::{CommandOutcome, Context};
 use lnet_cluster::model::Cluster;
 use lnet_cluster::report::Counts;
+use lnet_cluster::report::picture::{self, Form};
 use lnet_cluster::{checks, input, report};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
+use std::fs;
 use std::path::PathBuf;
 
 /// The exit status of a check that has found something.
 const FOUND: ReturnCode = ReturnCode(1);
-/// The exit status of a check that could not read a file.
+/// The exit status of a check that could not read a file, or not write the picture.
 const UNREADABLE: ReturnCode = ReturnCode(2);
 
 pub(super) fn run(command: &ClusterCheck, cx: &mut Context<'_>) -> CommandOutcome {
@@ -29,6 +31,12 @@ pub(super) fn run(command: &ClusterCheck, cx: &mut Context<'_>) -> CommandOutcom
     match cx.format {
         Format::Yaml => cx.text = report::to_text(&cluster, &findings),
         Format::Json => cx.report.shown = report::to_value(&cluster, &findings),
+    }
+    if let Some(file) = &command.picture
+        && let Some(form) = Form::of_file(file)
+        && let Err(error) = fs::write(file, picture::draw(form, &cluster, &findings))
+    {
+        return refuse(cx, format!("cannot write {}: {error}", file.display()));
     }
     let fails = Counts::of(&findings).is_failure(command.strict);
     CommandOutcome::show(if fails { FOUND } else { ReturnCode::OK })

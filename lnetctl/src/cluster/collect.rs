@@ -1,23 +1,21 @@
 //! `lnetctl cluster collect`
 
+use super::check::refuse;
 use super::remote::Via;
 use crate::cli::ClusterCollect;
 use crate::commands::{CommandOutcome, Context};
-use lnet_dlc::{Operation, ReturnCode, SeqNo, Value};
+use lnet_dlc::{ReturnCode, Value};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 /// The exit status if a host could not be read.
 const UNREACHED: ReturnCode = ReturnCode(1);
-/// The exit status of a command that was not carried out.
-const NOT_DONE: ReturnCode = ReturnCode(2);
 
 /// The command whose output is the configuration of a node. With --backup it would have no NIDs.
 const CONFIGURATION: &[&str] = &["lnetctl", "export"];
@@ -46,10 +44,7 @@ type Collected = Result<Vec<&'static str>, String>;
 pub(super) fn run(command: &ClusterCollect, cx: &mut Context<'_>) -> CommandOutcome {
     let (via, hosts) = match prepare(command) {
         Ok(prepared) => prepared,
-        Err(text) => {
-            let rc = cx.report.end(Operation::Yaml, "cluster", SeqNo::NONE, NOT_DONE, text);
-            return CommandOutcome::show(rc);
-        }
+        Err(text) => return refuse(cx, text),
     };
     let limit = Duration::from_secs(command.timeout);
     let results =
