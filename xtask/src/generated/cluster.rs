@@ -2,7 +2,9 @@
 
 use super::sections;
 use crate::Result;
-use lnet_cluster::checks::FindingKind;
+use lnet_cluster::checks::{self, FindingKind};
+use lnet_cluster::input;
+use lnet_cluster::report::picture::{self, Form};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -10,6 +12,16 @@ use std::path::Path;
 
 /// The library of broken clusters: files that `liblnet/cluster/tests/library.rs` explains.
 const LIBRARY: &str = "liblnet/cluster/tests/broken";
+
+/// The cluster of the picture.
+const EXAMPLE: &str = "liblnet/cluster/tests/picture/example";
+
+/// Draws docs/pictures/cluster.svg.
+pub(super) fn picture(root: &Path) -> Result<String> {
+    let cluster = input::read(&[root.join(EXAMPLE)])
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    Ok(picture::draw(Form::Svg, &cluster, &checks::check(&cluster)))
+}
 
 /// Returns docs/cluster-check.md with the table of findings and the examples.
 pub(super) fn update(root: &Path, text: &str) -> Result<String> {

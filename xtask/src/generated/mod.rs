@@ -52,6 +52,7 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/environment.md", make: Make::Sections(settings::update_environment) },
     Generated { path: "docs/errors.md", make: Make::File(errors::document) },
     Generated { path: "docs/logs.md", make: Make::File(logs::document) },
+    Generated { path: "docs/pictures/cluster.svg", make: Make::File(cluster::picture) },
     Generated { path: "docs/pictures/rail-failure.svg", make: Make::File(rail_failure::picture) },
     Generated { path: "docs/pictures/rail-throughput.svg", make: Make::File(rail_throughput::picture) },
     Generated { path: "docs/metrics.md", make: Make::Sections(metrics::update) },
