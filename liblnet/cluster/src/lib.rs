@@ -6,7 +6,7 @@
 //! - [`checks`]: the table of findings, and the checks that make them.
 //! - [`compare`]: what changes for whom between two configurations.
 //! - [`drill`]: the loss of parts under load, in the simulator.
-//! - [`report`]: findings as text and as JSON.
+//! - [`report`]: findings as text, as JSON and as a picture.
 //!
 //! Nothing here opens a network. All but [`input`] are functions of their arguments.
 #![forbid(unsafe_code)]
@@ -20,3 +20,4 @@ pub mod input;
 pub mod model;
 pub mod reach;
 pub mod report;
+mod xml;

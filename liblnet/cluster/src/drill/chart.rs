@@ -2,6 +2,7 @@
 
 use super::report::{DrillReport, Slice};
 use super::text::rate;
+use crate::xml::escaped;
 use std::fmt::Write;
 
 const WIDTH: u64 = 900;
@@ -128,11 +129,6 @@ fn seconds(ms: u64) -> String {
         0 => format!("{} s", ms / 1000),
         rest => format!("{}.{} s", ms / 1000, format!("{rest:03}").trim_end_matches('0')),
     }
-}
-
-/// Text as the content of an element.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::graph::{Graph, Role, Status};
 use super::layout::{Drawing, LEGEND_LINE, LINE, MARGIN, Rect, layout};
 use super::style::{self, Sample};
 use super::text::{self, Look, TextLine};
+use crate::xml::escaped;
 use std::fmt::{self, Write};
 
 /// Writes the graph as one SVG file.
@@ -235,20 +236,4 @@ fn legend(svg: &mut String, drawing: &Drawing) -> fmt::Result {
         }
     }
     Ok(())
-}
-
-/// Text as the content of an element. Characters that XML does not have become question marks.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\n' | '\t' => out.push(character),
-            _ if character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}') => out.push('?'),
-            _ => out.push(character),
-        }
-    }
-    out
 }
