@@ -6,7 +6,8 @@ use super::peer_state::PeerState;
 use super::reachability::Remembered;
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
-use lnet_wire::Nid;
+use lnet_wire::ping_info::{NiStatus, PingInfo};
+use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The discovery state of one peer.
@@ -21,8 +22,19 @@ pub(crate) struct DiscoveryState {
     failed: AtomicBool,
     restarted: AtomicBool,
     inner: Mutex<Inner>,
+    /// The nets of which the peer has told in its last ping information, whether its NIDs there were taken or not. A lock of its own: it is
+    /// read while a route is selected.
+    told_nets: Mutex<Vec<ToldNet>>,
     /// The stored reachability of the peer.
     pub(crate) reachability: Mutex<Remembered>,
+}
+
+/// A net that a peer says it is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ToldNet {
+    id: NetId,
+    /// Whether one of its interfaces there is up.
+    is_up: bool,
 }
 
 /// The fields of [`DiscoveryState`] that its lock protects.
@@ -65,6 +77,7 @@ impl DiscoveryState {
             failed: AtomicBool::new(false),
             restarted: AtomicBool::new(false),
             inner: Mutex::new(Inner { progress, primary: Some(primary), ..Inner::default() }),
+            told_nets: Mutex::default(),
             reachability: Mutex::default(),
         }
     }
@@ -86,6 +99,24 @@ impl DiscoveryState {
     /// Whether the peer has been restarted and not been discovered since. Cheap: read for every message.
     pub(crate) fn has_restarted(&self) -> bool {
         self.restarted.load(Ordering::Acquire)
+    }
+
+    /// Stores the nets of which the peer tells.
+    pub(crate) fn note_told_nets(&self, info: &PingInfo) {
+        let mut told: Vec<ToldNet> = Vec::new();
+        for entry in &info.entries {
+            let (id, is_up) = (entry.nid.net(), entry.status == NiStatus::Up);
+            match told.iter_mut().find(|net| net.id == id) {
+                Some(net) => net.is_up |= is_up,
+                None => told.push(ToldNet { id, is_up }),
+            }
+        }
+        *lock(&self.told_nets) = told;
+    }
+
+    /// Whether one of the peer's interfaces on a net is up, as it told last; `None` if it told of none there.
+    pub(crate) fn told_net(&self, net: NetId) -> Option<bool> {
+        lock(&self.told_nets).iter().find(|told| told.id == net).map(|told| told.is_up)
     }
 
     /// Whether messages are sent to the peer without waiting for discovery (DI-11). Cheap: read for every message.

@@ -88,17 +88,16 @@ impl ActiveRoute {
         self.route.hops.unwrap_or(1)
     }
 
-    /// Whether the gateway is on the net of the route, as its discovery showed (RT-23).
+    /// Whether the gateway is on the net of the route, as its discovery showed, or its ping where its NIDs are not discovered (RT-23).
     pub fn is_single_hop(&self) -> bool {
-        self.gateway.peer_now().net(self.route.net).is_some()
+        let gateway = &**self.gateway.peer_now();
+        gateway.net(self.route.net).is_some() || gateway.discovery.told_net(self.route.net).is_some()
     }
 
     /// Whether the route has one hop, and the discovery of its gateway showed that the gateway is not on that net.
     pub(crate) fn misses_its_net(&self) -> bool {
-        let gateway = &**self.gateway.peer_now();
-        self.hops() == 1
-            && gateway.state().contains(PeerState::DISCOVERED)
-            && gateway.net(self.route.net).is_none()
+        let is_discovered = self.gateway.peer_now().state().contains(PeerState::DISCOVERED);
+        self.hops() == 1 && is_discovered && !self.is_single_hop()
     }
 
     /// The state of the route under `terms`, whose gateway is `gateway` now; `is_local` tells the nets that this node is on (RT-22).
@@ -116,6 +115,10 @@ impl ActiveRoute {
         let far_health = match gateway.net(self.route.net).filter(|_| terms.avoid_asym) {
             Some(net) if net.nis().all(|peer_ni| peer_ni.is_reported_down()) => return RouteState::Excluded,
             Some(net) => health(net),
+            // Without discovery, what the gateway has told of its interfaces there counts (RT-24).
+            None if terms.avoid_asym && gateway.discovery.told_net(self.route.net) == Some(false) => {
+                return RouteState::Excluded;
+            }
             None if terms.avoid_asym && self.route.hops == Some(1) && self.misses_its_net() => {
                 return RouteState::Excluded;
             }

@@ -14,6 +14,7 @@ impl Monitor<'_> {
             return;
         }
         self.note_statuses(&peer, info);
+        peer.discovery.note_told_nets(info);
         let effects = self.discovery.merge(&config, self.env, self.topology, &peer, info);
         if let Some(grown) = &effects.grown {
             // Once more, for the peer NIs that are new.

@@ -1,6 +1,7 @@
 //! Tests with one or two routers, and their faults.
 
 use super::*;
+use lnet_core::DiscoveryMode;
 use lnet_core::policy::{Action, Rule};
 use lnet_core::stats::MessageOutcome;
 
@@ -13,6 +14,39 @@ fn operations_pass_a_router_both_ways() {
         all_succeeded(&mut world, &ops);
         finish(world);
     }
+}
+
+/// Fails if the nets of a gateway are not known without discovery: a route of one hop would be excluded (RT-24).
+#[test]
+fn operations_pass_a_router_by_routes_of_one_hop_without_discovery() {
+    let config = WorldConfig { network: network(), trace: 10_000, check_every: 20, ..WorldConfig::default() };
+    let mut world = World::new("one hop without discovery", config);
+    for number in 0..2 {
+        world.add_node(spec(&[router(0, number), router(1, number)]).router());
+    }
+    for (nid, to, on) in [(client(), net(1), 0), (server(), net(0), 1)] {
+        let gateways = [0, 1].map(|number| router(on, number));
+        let mut its = spec(&[nid]).with_routes(to, &gateways).with_discovery(DiscoveryMode::Off);
+        its.routes.iter_mut().for_each(|route| route.hops = Some(1));
+        world.add_node(its);
+    }
+    meet(&mut world);
+    let ops = load(&mut world, 1.0);
+    pass(&mut world, 5.0);
+    all_succeeded(&mut world, &ops);
+    // A router that says that it has no interface on the other net is not used.
+    world.kill_interface(router(1, 0));
+    world.set_link_state(ROUTERS[0], router(1, 0), false);
+    pass(&mut world, 60.0);
+    let mut ops = Vec::new();
+    for _ in 0..20 {
+        ops.extend(world.start_op(CLIENT, server(), OpKind::Get));
+        pass(&mut world, 0.02);
+    }
+    pass(&mut world, 60.0);
+    let failed = ops.iter().filter(|id| !world.op(**id).unwrap().succeeded()).count();
+    assert_eq!(failed, 0, "of {}", ops.len());
+    finish(world);
 }
 
 #[test]
