@@ -1,8 +1,8 @@
 //! Drills: the loss of interfaces, nodes, nets and switches under load, on the core itself with virtual time.
 //!
 //! [`DrillCluster`] has the nodes that are simulated: a sample of each class. A [`DrillPlan`] says what is lost and when, and what load
-//! there is. [`run`] makes a world of the simulator of both, and returns a [`DrillReport`]: the same seed gives the same report.
-//! [`survey`] makes one drill for each element of a kind. Reports are data; [`text`], [`json`](report) and [`chart`] show them.
+//! there is. [`run()`] makes a world of the simulator of both, and returns a [`DrillReport`]: the same seed gives the same report.
+//! [`survey()`] makes one drill for each element of a kind. Reports are data; [`text`], [`json`](report) and [`chart`] show them.
 
 pub mod chart;
 mod elements;

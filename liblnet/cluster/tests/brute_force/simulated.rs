@@ -1,8 +1,8 @@
 //! The same clusters in the simulator: a request to each NID of each other node.
 
 use crate::naive::Node;
-use lnet_core::Settings;
 use lnet_core::topology::Route;
+use lnet_core::{DiscoveryMode, Settings};
 use lnet_sim::{NodeId, NodeSpec, OpKind, World, WorldConfig};
 use lnet_wire::Nid;
 use std::time::Duration;
@@ -11,12 +11,14 @@ use std::time::Duration;
 const MAX_STEPS: usize = 2_000_000;
 
 /// For each pair of nodes that are no routers, and each NID of the second one: whether a GET is answered. A router refuses what arrives on
-/// one of its interfaces for another one.
+/// one of its interfaces for another one. With every third seed no node discovers.
 pub(crate) fn all_pairs(seed: u64, nodes: &[Node]) -> Vec<(&Node, &Node, Nid, bool)> {
     let config = WorldConfig { seed, trace: 0, check_every: 0, ..WorldConfig::default() };
     let mut world = World::new("brute force", config);
     let settings = Settings { alive_router_check_interval: 5, ..Settings::default() };
-    let ids: Vec<NodeId> = nodes.iter().map(|node| world.add_node(spec(node, settings))).collect();
+    let discovery = if seed % 3 == 0 { DiscoveryMode::Off } else { DiscoveryMode::On };
+    let ids: Vec<NodeId> =
+        nodes.iter().map(|node| world.add_node(spec(node, settings).with_discovery(discovery))).collect();
     // The gateways are asked whether they forward, before they are used.
     let after = world.now() + Duration::from_secs(30);
     world.run_until_within(after, MAX_STEPS);
