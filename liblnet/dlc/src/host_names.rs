@@ -15,6 +15,7 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// that all names together take at most 5 s.
 #[derive(Debug, Default)]
 pub struct Names {
+    is_without_resolver: bool,
     has_timed_out: Cell<bool>,
 }
 
@@ -22,6 +23,11 @@ impl Names {
     /// A resolver that has not been used.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// No resolver: a name is an error. For what must not use a network.
+    pub fn without_resolver() -> Self {
+        Self { is_without_resolver: true, ..Self::default() }
     }
 
     /// Reads a NID whose address may be a host name, on nets whose addresses are IP addresses; without a net it is on `tcp`.
@@ -34,6 +40,9 @@ impl Names {
             Err(error) => error,
         };
         let Some((host, net, kind)) = host_of(text) else { return Err(error) };
+        if self.is_without_resolver {
+            return Err(TextError { problem: Problem::NotLookedUp, at: 0 });
+        }
         if self.has_timed_out.get() {
             return Err(TextError { problem: Problem::ResolverTimeout, at: 0 });
         }
@@ -148,6 +157,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn without_a_resolver_addresses_are_read_and_names_are_refused() {
+        let names = Names::without_resolver();
+        assert_eq!(names.nid("10.0.0.1@tcp"), Ok("10.0.0.1@tcp".parse().unwrap()));
+        let refused = names.nid("localhost@tcp").map_err(|error| error.problem);
+        assert_eq!(refused, Err(Problem::NotLookedUp));
+    }
+
+    #[test]
     fn a_host_name_stands_for_its_address() {
         let names = Names::new();
         let table = [
@@ -215,7 +232,7 @@ mod tests {
         };
         assert_eq!(resolve_within(Duration::from_millis(1), hangs), Err(Problem::ResolverTimeout));
         drop(release);
-        let names = Names { has_timed_out: Cell::new(true) };
+        let names = Names { has_timed_out: Cell::new(true), ..Names::new() };
         assert_eq!(names.nid("localhost@tcp").map_err(|error| error.problem), Err(Problem::ResolverTimeout));
         assert!(names.nid("10.0.0.1@tcp").is_ok());
     }

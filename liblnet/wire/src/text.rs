@@ -70,6 +70,9 @@ pub enum Problem {
     /// The system's resolver has not found the address of a host in time.
     #[error("the name of a host, for which the system's resolver gave no address in time")]
     ResolverTimeout,
+    /// The text has the name of a host where names are not looked up.
+    #[error("the name of a host, and names are not looked up here: write the address")]
+    NotLookedUp,
     /// A blank stands at the end of a NID list.
     #[error("a blank at the end")]
     TrailingBlank,

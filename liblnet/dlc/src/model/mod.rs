@@ -110,6 +110,8 @@ pub struct NiItem {
     pub cpts: Option<CptList>,
     /// The NID of an exported interface. An import ignores it, but for IPv6 addresses: those are in `interface` too.
     pub nid: Option<Nid>,
+    /// The name of the interface, where `interface` has the address of the NID in place of it.
+    pub link: Option<String>,
     /// The place in the file at which the interface begins.
     pub at: Place,
 }

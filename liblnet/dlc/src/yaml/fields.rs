@@ -38,8 +38,8 @@ pub(crate) struct SectionKeys {
 
 impl Reader {
     /// A reader without problems, before the first block.
-    pub(super) fn new(purpose: Purpose) -> Self {
-        let (problems, names) = (Vec::new(), Names::new());
+    pub(super) fn new(purpose: Purpose, names: Names) -> Self {
+        let problems = Vec::new();
         Self { purpose, problems, block: None, seq_no: SeqNo::NONE, names, keys: None }
     }
 

@@ -13,6 +13,7 @@ mod write;
 pub(crate) use fields::SectionKeys;
 pub(crate) use forms::{block_names, keys_in};
 
+use crate::host_names::Names;
 use crate::model::{Document, Place};
 use crate::value::Value;
 use crate::{ReturnCode, SeqNo};
@@ -69,8 +70,13 @@ const MAX_PROBLEMS: usize = 1000;
 /// For [`Purpose::Exec`] only pings and discoveries are read: other blocks are skipped and not in the
 /// document.
 pub fn read(text: &str, purpose: Purpose) -> Result<Document, Vec<Problem>> {
+    read_with(text, purpose, Names::new())
+}
+
+/// Reads a file as [`read`] does; `names` resolves the names of hosts in it.
+pub fn read_with(text: &str, purpose: Purpose, names: Names) -> Result<Document, Vec<Problem>> {
     let entries = tree::entries(text).map_err(bounded)?;
-    let (document, mut problems) = forms::document(&entries, purpose);
+    let (document, mut problems) = forms::document(&entries, purpose, names);
     if purpose == Purpose::Add {
         problems.extend(conflicts::conflicts(&document));
     }

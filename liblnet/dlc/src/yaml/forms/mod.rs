@@ -15,6 +15,7 @@ use super::fields::{Reader, SectionKeys};
 use super::tree::{MapEntry, Node, NodeKind};
 use super::{Problem, Purpose};
 use crate::SeqNo;
+use crate::host_names::Names;
 use crate::model::{Block, Document, EmptyBlock, Item};
 use crate::nearest;
 
@@ -44,8 +45,8 @@ const BLOCKS: &[(&str, &[&str], Form)] = &[
 const ONLY_EXPORTED: &str = "waiting interfaces";
 
 /// The document that `entries` describe, and the problems of the file.
-pub(super) fn document(entries: &[MapEntry], purpose: Purpose) -> (Document, Vec<Problem>) {
-    let mut reader = Reader::new(purpose);
+pub(super) fn document(entries: &[MapEntry], purpose: Purpose, names: Names) -> (Document, Vec<Problem>) {
+    let mut reader = Reader::new(purpose, names);
     let mut document = Document::default();
     for entry in entries {
         (reader.block, reader.seq_no) = (None, SeqNo::NONE);
@@ -87,7 +88,7 @@ pub(crate) fn block_names() -> impl Iterator<Item = (&'static str, &'static [&'s
 /// The keys of every mapping that the reader meets in this file, which is to have every kind of mapping. Each kind of mapping of a
 /// block comes once.
 pub(crate) fn keys_in(text: &str) -> Vec<SectionKeys> {
-    let mut reader = Reader::new(Purpose::Add);
+    let mut reader = Reader::new(Purpose::Add, Names::new());
     let mut all: Vec<SectionKeys> = Vec::new();
     for entry in super::tree::entries(text).unwrap_or_default() {
         let Some((block, _, form)) = BLOCKS.iter().find(|(name, ..)| *name == entry.key) else { continue };

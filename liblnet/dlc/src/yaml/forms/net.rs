@@ -243,7 +243,10 @@ fn local_ni(
     let mut nis = found.unwrap_or_default();
     match (nid, &mut nis[..]) {
         (Some(nid), []) if !fields_say_interfaces => nis.push(ni_item(Some(address_of(nid)), said)),
-        (Some(nid), [ni]) => ni.interface = Some(address_of(nid)),
+        (Some(nid), [ni]) => {
+            ni.link = ni.interface.take().map(|spec| spec.name);
+            ni.interface = Some(address_of(nid));
+        }
         (Some(nid), [_, ..]) => {
             reader.wrong(at, format!("nid {nid} with several interfaces; write one item for each"));
         }
