@@ -82,7 +82,20 @@ fn hosts_come_from_a_file_of_nids_and_files_of_an_earlier_call_do_not_stay() {
     let second = lnetctl(site.path(), &words);
     assert_eq!(second.status.code(), Some(1));
     assert!(!file.exists() && site.path().join("gathered/10.0.0.1@tcp.yaml").exists());
+    assert!(site.path().join("gathered/10.0.0.2@tcp1.yaml.old").exists());
+    assert!(site.path().join("gathered/10.0.0.2@tcp1/stats.yaml.old").exists());
     assert!(site.path().join("gathered/10.0.0.2@tcp1/notes").exists());
+}
+
+#[test]
+fn an_output_that_is_no_configuration_is_not_kept() {
+    let site = site();
+    for (via, said) in [("true {}", "the output is empty"), ("echo {}", "gave no configuration")] {
+        let output = lnetctl(site.path(), &["cluster", "collect", "--via", via, "10.0.0.1"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.code() == Some(1) && text.contains(said), "{via}: {text}");
+        assert!(!site.path().join("cluster/10.0.0.1.yaml").exists());
+    }
 }
 
 #[test]

@@ -4,10 +4,12 @@ use super::check::refuse;
 use super::remote::Via;
 use crate::cli::ClusterCollect;
 use crate::commands::{CommandOutcome, Context};
+use lnet_dlc::host_names::Names;
+use lnet_dlc::yaml::{self, Purpose};
 use lnet_dlc::{ReturnCode, Value};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -109,14 +111,14 @@ fn host_of_nid(text: &str) -> Result<Host, String> {
 }
 
 impl Host {
-    /// Refuses names that would be options of the command, or files elsewhere.
+    /// Refuses names that would be options of the command, files elsewhere, or words of a shell, which `ssh` may start.
     fn new(name: &str, address: &str) -> Result<Self, String> {
         let is_safe = |text: &str| {
-            !text.starts_with(['-', '.'])
-                && !text.contains(['/', '\0'])
-                && !text.chars().any(char::is_whitespace)
+            let is_usual = |letter: char| letter.is_ascii_alphanumeric() || "._-:@%[]".contains(letter);
+            !text.is_empty() && !text.starts_with(['-', '.']) && text.chars().all(is_usual)
         };
-        if name.is_empty() || !is_safe(name) || !is_safe(address) {
+        let is_a_file_of_another = name.ends_with(".yaml") || name.ends_with(".old");
+        if !is_safe(name) || !is_safe(address) || is_a_file_of_another {
             return Err(format!("'{name}' is not the name of a host"));
         }
         Ok(Self { name: name.to_owned(), address: address.to_owned() })
@@ -126,27 +128,42 @@ impl Host {
 /// Reads one node.
 fn collect(via: &Via, host: &Host, directory: &Path, limit: Duration) -> Collected {
     let states = directory.join(&host.name);
-    fs::create_dir_all(&states).map_err(|error| format!("{}: {error}", states.display()))?;
     let configuration = directory.join(format!("{}.yaml", host.name));
-    if let Err(why) = via.run(&host.address, CONFIGURATION, &configuration, limit) {
+    let read = via.run(&host.address, CONFIGURATION, &configuration, limit, check_configuration);
+    if let Err(why) = read {
         // What an earlier call has read would be taken for what the host has now.
-        let _old = fs::remove_file(&configuration);
-        for (file, _) in STATES {
-            let _old = fs::remove_file(states.join(file));
-        }
-        // Files that others have put there stay.
-        let _empty = fs::remove_dir(&states);
+        set_aside(&configuration);
+        STATES.iter().for_each(|(file, _)| set_aside(&states.join(file)));
         return Err(why);
     }
+    fs::create_dir_all(&states).map_err(|error| format!("{}: {error}", states.display()))?;
     let mut missing = Vec::new();
     for (file, program) in STATES {
         let file_of_state = states.join(file);
-        if via.run(&host.address, program, &file_of_state, limit).is_err() {
-            let _old = fs::remove_file(&file_of_state);
+        if via.run(&host.address, program, &file_of_state, limit, |_| Ok(())).is_err() {
+            set_aside(&file_of_state);
             missing.push(*file);
         }
     }
     Ok(missing)
+}
+
+/// Checks that a file has the configuration of a node.
+fn check_configuration(file: &Path) -> Result<(), String> {
+    let wrong = |why: String| format!("'lnetctl export' gave no configuration: {why}");
+    let text = File::open(file).and_then(yaml::text_of).map_err(|error| wrong(error.to_string()))?;
+    match yaml::read_with(&text, Purpose::Add, Names::without_resolver()) {
+        Ok(document) if document.blocks.is_empty() => Err(wrong("the output is empty".to_owned())),
+        Ok(_) => Ok(()),
+        Err(problems) => Err(wrong(problems.first().map_or_else(String::new, ToString::to_string))),
+    }
+}
+
+/// Gives a file the extension `old`, in place of an earlier one with that.
+fn set_aside(file: &Path) {
+    let mut old = file.as_os_str().to_owned();
+    old.push(".old");
+    let _missing = fs::rename(file, old);
 }
 
 /// Calls `work` for each item, at most `jobs` at the same time; returns the results in the order of the items.
@@ -194,6 +211,10 @@ mod tests {
             ("../a", false),
             ("a/b", false),
             ("a b", false),
+            ("a;reboot", false),
+            ("a$(id)", false),
+            ("a.yaml", false),
+            ("[fd99::1]", true),
             ("", false),
         ] {
             assert_eq!(Host::new(text, text).is_ok(), is_host, "{text}");

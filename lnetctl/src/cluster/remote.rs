@@ -1,8 +1,10 @@
 //! Programs on other hosts, by a command such as `ssh {}`.
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -33,15 +35,27 @@ impl Via {
         }
     }
 
-    /// Runs a program on a host, and writes its output to a file, which is there afterwards only if the program succeeded. The program has no
-    /// input. The error is one line.
-    pub(super) fn run(&self, host: &str, program: &[&str], to: &Path, limit: Duration) -> Result<(), String> {
-        let unfinished = to.with_extension("unfinished");
-        let output =
-            File::create(&unfinished).map_err(|error| format!("{}: {error}", unfinished.display()))?;
+    /// Runs a program on a host, and writes its output to a file, which is replaced only if the program succeeded and `check` accepts the
+    /// output. The program has no input. The error is one line.
+    pub(super) fn run(
+        &self,
+        host: &str,
+        program: &[&str],
+        to: &Path,
+        limit: Duration,
+        check: impl FnOnce(&Path) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let of = |file: &Path, error: io::Error| format!("{}: {error}", file.display());
+        // Another process may collect to the same directory.
+        let mut unfinished = to.as_os_str().to_owned();
+        unfinished.push(format!(".{}", std::process::id()));
+        let unfinished = PathBuf::from(unfinished);
+        let output = File::options().write(true).create_new(true).open(&unfinished);
+        let output = output.map_err(|error| of(&unfinished, error))?;
         let ended = self.start(host, program, output).and_then(|child| wait(child, limit));
         let kept = ended
-            .and_then(|()| fs::rename(&unfinished, to).map_err(|error| format!("{}: {error}", to.display())));
+            .and_then(|()| check(&unfinished))
+            .and_then(|()| fs::rename(&unfinished, to).map_err(|error| of(to, error)));
         kept.inspect_err(|_| {
             let _gone = fs::remove_file(&unfinished);
         })
@@ -52,18 +66,21 @@ impl Via {
         let (first, rest) = words.split_first().ok_or("the command is empty")?;
         let mut command = Command::new(first);
         command.args(rest).args(program).stdin(Stdio::null()).stdout(output).stderr(Stdio::piped());
+        // A group of its own, so that a command that is given up ends with all that it has started.
+        command.process_group(0);
         command.spawn().map_err(|error| format!("{first}: {error}"))
     }
 }
 
-/// Waits for a program, and kills it after this time.
+/// Waits for a program, and kills it after this time, with all that it has started.
 fn wait(mut child: Child, limit: Duration) -> Result<(), String> {
     // Nobody but this thread waits for the end of the errors: a program that was killed may have left others that keep them open.
     let errors = child.stderr.take().map(|errors| thread::spawn(move || first_line(errors)));
     let status = match child.wait_timeout(limit) {
         Ok(Some(status)) => status,
         ended => {
-            let _killed = child.kill().and_then(|()| child.wait());
+            let _killed = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            let _ended = child.wait();
             return Err(match ended {
                 Err(error) => error.to_string(),
                 _ => format!("no answer within {} seconds", limit.as_secs()),
@@ -114,7 +131,10 @@ mod tests {
         let via = Via::parse("env HOST={}").unwrap();
         let long = Duration::from_secs(60);
         let to = directory.path().join("a.b.yaml");
-        assert_eq!(via.run("a.b", &["sh", "-c", "echo $HOST"], &to, long), Ok(()));
+        let any = |_: &Path| Ok(());
+        assert_eq!(via.run("a.b", &["sh", "-c", "echo $HOST"], &to, long, any), Ok(()));
+        let refuse = |_: &Path| Err("no".to_owned());
+        assert_eq!(via.run("c", &["sh", "-c", "echo $HOST"], &to, long, refuse), Err("no".to_owned()));
         assert_eq!(fs::read_to_string(&to).unwrap(), "a.b\n");
         let failing = directory.path().join("failing.yaml");
         for (program, limit, said) in [
@@ -128,9 +148,27 @@ mod tests {
             // More errors than a pipe holds.
             (&["sh", "-c", "yes wrong | head -c 300000 >&2; exit 1"], long, "wrong"),
         ] {
-            assert_eq!(via.run("a", program, &failing, limit), Err(said.to_owned()));
+            assert_eq!(via.run("a", program, &failing, limit, any), Err(said.to_owned()));
             assert!(!failing.exists(), "{program:?}");
         }
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_program_that_is_given_up_ends_with_those_that_it_has_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let (read, write) = io::pipe().unwrap();
+        let via = Via(vec!["sh".to_owned(), "-c".to_owned(), "sleep 600 & wait # {}".to_owned()]);
+        let to = directory.path().join("a");
+        // The programs have the other end of this pipe as long as they live.
+        let flags = rustix::io::fcntl_getfd(&write).unwrap();
+        rustix::io::fcntl_setfd(&write, flags - rustix::io::FdFlags::CLOEXEC).unwrap();
+        let gave_up = via.run("a", &[], &to, Duration::from_millis(100), |_| Ok(()));
+        assert_eq!(gave_up, Err("no answer within 0 seconds".to_owned()));
+        drop(write);
+        let mut rest = Vec::new();
+        let mut read = read;
+        read.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, Vec::<u8>::new());
     }
 }

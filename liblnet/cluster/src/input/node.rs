@@ -2,6 +2,7 @@
 
 use super::InputProblem;
 use crate::model::{Addresses, Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
+use lnet_dlc::host_names::Names;
 use lnet_dlc::model::{Block, Document, Item, NetItem, PeerItem, Place, RouteItem};
 use lnet_dlc::ops::peer::{MAX_NIDS, parse_nids};
 use lnet_dlc::yaml::{self, Purpose};
@@ -18,7 +19,7 @@ const BEGINNING: Place = Place { line: 1, column: 1 };
 /// without its extension.
 pub(super) fn read(file: &Path, text: &str) -> Result<Class, Vec<InputProblem>> {
     let problem = |at, text| InputProblem { file: file.to_owned(), at: Some(at), text };
-    let document = yaml::read(text, Purpose::Add)
+    let document = yaml::read_with(text, Purpose::Add, Names::without_resolver())
         .map_err(|problems| problems.into_iter().map(|it| problem(it.at, it.text)).collect::<Vec<_>>())?;
     let name = file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut class = Class {
@@ -103,7 +104,7 @@ fn nis(item: &NetItem, at: Place) -> Result<Vec<ClassNi>, (Place, String)> {
         let exported = ni.nid.filter(|nid| nid.net() == net).map(Nid::address);
         ClassNi {
             net,
-            interface: name.filter(|_| own.is_none()),
+            interface: ni.link.clone().or(name.filter(|_| own.is_none())),
             addresses: own.or(exported).map_or(Addresses::UNKNOWN, Addresses::one),
             switches: Vec::new(),
             mtu: None,
