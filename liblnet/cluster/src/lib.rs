@@ -20,4 +20,5 @@ pub mod input;
 pub mod model;
 pub mod reach;
 pub mod report;
+mod text;
 mod xml;

@@ -185,3 +185,15 @@ fn classes_of_topology_files_are_compared_by_name_whatever_their_size() {
     let json: serde_json::Value = serde_json::from_str(&change.to_json()).unwrap();
     assert_eq!(json["changed"][0]["changes"][0]["what"], "transaction_timeout");
 }
+
+#[test]
+fn names_from_files_can_neither_steer_the_terminal_nor_forge_lines() {
+    let (old, mut new) = (read(&cluster()), read(&cluster()));
+    for class in &mut new.classes {
+        class.nodes.iter_mut().for_each(|name| *name = format!("evil\x1b[31m{name}\nnothing changes"));
+    }
+    let text = to_text(&compare(&old, &new));
+    assert!(!text.contains(|it: char| it.is_control() && it != '\n'), "{text:?}");
+    assert!(!text.lines().any(|line| line.starts_with("nothing changes")), "{text}");
+    assert!(text.contains("evil\\u{1b}[31mc1\\nnothing changes"), "{text}");
+}

@@ -1,6 +1,7 @@
 //! A comparison as text for people.
 
 use super::{Change, Comparison, FindingChange, NodesOf, PathChange, Reached};
+use crate::text::printable;
 
 /// The comparison as text: paths first, as they matter most; a summary as the last line.
 pub fn to_text(comparison: &Comparison) -> String {
@@ -14,7 +15,8 @@ pub fn to_text(comparison: &Comparison) -> String {
         section(&mut lines, &nodes(&changed.nodes), changed.changes.iter().map(change));
     }
     lines.push(summary(comparison));
-    lines.join("\n") + "\n"
+    // Names in the lines come from files.
+    lines.iter().map(|line| printable(line) + "\n").collect()
 }
 
 fn section(lines: &mut Vec<String>, title: &str, items: impl Iterator<Item = String>) {

@@ -3,6 +3,8 @@
 use super::report::{
     DrillReport, DrillSurvey, InterfaceReport, InterfaceTraffic, Operations, PathReport, PathShown, Phase,
 };
+use crate::text::printable;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -240,7 +242,9 @@ fn row(cells: &[&str]) -> Vec<String> {
 
 /// Cells in columns; all but the first are to the right, if they begin with a digit in the second row.
 fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let rows: Vec<Vec<Cow<'_, str>>> =
+        rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
+    let columns = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -251,7 +255,7 @@ fn table(rows: &[Vec<String>]) -> String {
     };
     let widths: Vec<(usize, bool)> = (0..columns).map(|column| (width(column), is_number(column))).collect();
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let cells = row.iter().zip(&widths).map(|(cell, (width, right))| match right {
             true => format!("{cell:>width$}"),
             false => format!("{cell:<width$}"),
@@ -284,7 +288,8 @@ pub(super) fn rate(bytes_per_second: u64) -> String {
     }
 }
 
+/// Adds a line. Names in it come from files.
 fn line(text: &mut String, content: &str) {
-    text.push_str(content);
+    text.push_str(&printable(content));
     text.push('\n');
 }

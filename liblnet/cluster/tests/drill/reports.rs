@@ -125,3 +125,19 @@ fn a_loss_behind_the_end_and_a_cluster_of_one_node_are_refused() {
     let error = run(&alone, &plan(&alone, &[], 4), &mut |_| ()).unwrap_err();
     assert_eq!(error, DrillError::TooFewNodes { nodes: 1 });
 }
+
+#[test]
+fn names_from_files_can_neither_steer_the_terminal_nor_forge_lines() {
+    let mut cluster = one_net(2);
+    cluster.nodes.iter_mut().filter(|node| node.class == "client").for_each(|node| {
+        node.class = "evil\x1b[31m\nFAKE".to_owned();
+        node.name = node.name.replace("client", "evil\x1b[31m\nFAKE");
+    });
+    cluster.left_out.push("evil\u{9b}\r".to_owned());
+    let cluster = DrillCluster { left_out: cluster.left_out, ..DrillCluster::of_all(cluster.nodes) };
+    let report = drill(&cluster, &["evil\x1b[31m\nFAKE-0:eth1@1s"], 4);
+    let shown = text::drill(&report);
+    assert!(!shown.contains(|it: char| it.is_control() && it != '\n'), "{shown:?}");
+    assert!(!shown.lines().any(|line| line.starts_with("FAKE")), "{shown}");
+    assert!(shown.contains("evil\\u{1b}[31m\\nFAKE-0:eth1 (lost)"), "{shown}");
+}

@@ -1,0 +1,43 @@
+//! Names from files in text for a terminal.
+
+use std::borrow::Cow;
+
+/// The text with each character escaped that moves the cursor, changes colours, ends the line, or turns the direction of writing, so
+/// that a name from a file can neither forge a line of a report nor hide one.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match is_escaped(character) {
+            true => out.extend(character.escape_default()),
+            false => out.push(character),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn is_escaped(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_a_terminal_obeys_are_escaped_and_all_others_stay() {
+        for (given, expected) in [
+            ("oss[3]:eth0", "oss[3]:eth0"),
+            ("façade \\ 集群 é", "façade \\ 集群 é"),
+            ("a\x1b[31mRED", "a\\u{1b}[31mRED"),
+            ("a\nFAKE\r\t", "a\\nFAKE\\r\\t"),
+            ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}"),
+            ("a\u{202e}b\u{2028}", "a\\u{202e}b\\u{2028}"),
+        ] {
+            assert_eq!(printable(given), expected, "{given:?}");
+        }
+    }
+}
