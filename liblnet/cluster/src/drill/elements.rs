@@ -119,8 +119,8 @@ impl LossTarget {
         let (found, hint): (Vec<Self>, _) = match kind {
             LossKind::Rail => {
                 let interfaces = |index: usize| {
-                    let nids = cluster.nodes[index].spec.nids.iter();
-                    nids.map(move |nid| Self::Interface(index, vec![*nid]))
+                    let interfaces = cluster.nodes[index].nids_by_interface();
+                    interfaces.into_iter().map(move |nids| Self::Interface(index, nids))
                 };
                 (firsts().into_iter().flat_map(interfaces).collect(), "")
             }

@@ -89,6 +89,19 @@ impl DrillNode {
         self.spec.nids.iter().copied().zip(&self.interfaces)
     }
 
+    /// The NIDs of each interface: those with the same name of an interface are lost together.
+    pub(super) fn nids_by_interface(&self) -> Vec<Vec<Nid>> {
+        let mut all: Vec<(Option<&str>, Vec<Nid>)> = Vec::new();
+        for (nid, interface) in self.nis() {
+            let name = interface.name.as_deref();
+            match all.iter_mut().find(|(its, _)| its.is_some() && *its == name) {
+                Some((_, nids)) => nids.push(nid),
+                None => all.push((name, vec![nid])),
+            }
+        }
+        all.into_iter().map(|(_, nids)| nids).collect()
+    }
+
     /// The name of the interface with this NID: `NODE:IF`, or `NODE:NID` if it has no name.
     pub fn interface_name(&self, nid: Nid) -> String {
         let name = self.nis().find(|(its, _)| *its == nid).and_then(|(_, interface)| interface.name.as_ref());

@@ -1,7 +1,7 @@
 //! The nodes of a drill from the model of a cluster: the first nodes of each class, and all routers.
 
 use super::nodes::{DrillCluster, DrillInterface, DrillNode, DrillPeer, Sample};
-use crate::model::{Class, ClassNi, Cluster};
+use crate::model::{Class, ClassNi, ClassPeer, Cluster, NidIndex};
 use lnet_core::NiTunables;
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
@@ -22,7 +22,8 @@ impl DrillCluster {
         let name = |index: usize| cluster.classes.get(index).map(|class| class.name.clone());
         let apart = cluster.apart.iter().filter_map(|(one, other)| Some((name(*one)?, name(*other)?)));
         let mut drill = Self { apart: apart.collect(), ..Self::default() };
-        for class in &cluster.classes {
+        let nids = NidIndex::of(cluster);
+        for (index, class) in cluster.classes.iter().enumerate() {
             let limit = if class.is_router { MAX_ROUTERS } else { per_class.max(1) };
             let simulated = class.count.min(limit);
             if class.is_router && simulated < class.count {
@@ -30,11 +31,26 @@ impl DrillCluster {
                 drill.left_out.push(format!("{left} of the {} routers of {}", class.count, class.name));
             }
             drill.left_out.extend(left_out(class));
+            let is_of_class = |nid: &Nid| nids.owner(*nid).is_some_and(|owner| owner.node.class == index);
+            let (peers, others): (Vec<_>, Vec<_>) =
+                class.peers.iter().partition(|peer| is_of_all(class, peer, is_of_class));
+            if !others.is_empty() {
+                let (left, all) = (others.len(), class.peers.len());
+                let name = &class.name;
+                drill
+                    .left_out
+                    .push(format!("{left} of the {all} peers of {name}, which only some of its nodes have"));
+            }
             drill.samples.push(Sample { class: class.name.clone(), simulated, nodes: class.count });
-            drill.nodes.extend((0..simulated).map(|node| node_of(class, node)));
+            drill.nodes.extend((0..simulated).map(|node| node_of(class, node, &peers)));
         }
         drill
     }
+}
+
+/// Whether all nodes of a class have a peer. A node has no peer that is itself.
+fn is_of_all(class: &Class, peer: &ClassPeer, is_of_class: impl Fn(&Nid) -> bool) -> bool {
+    peer.nodes >= class.count - u64::from(peer.nids.iter().any(is_of_class))
 }
 
 /// The parts of a class's configuration that are not simulated.
@@ -57,7 +73,8 @@ fn left_out(class: &Class) -> Vec<String> {
     all
 }
 
-fn node_of(class: &Class, node: u64) -> DrillNode {
+/// A node of a class, with those of these peers that are not the node itself.
+fn node_of(class: &Class, node: u64, peers: &[&ClassPeer]) -> DrillNode {
     let known = class.nis.iter().enumerate().filter_map(|(index, ni)| Some((class.nid(index, node)?, ni)));
     let (nids, interfaces): (Vec<Nid>, Vec<DrillInterface>) =
         known.map(|(nid, ni)| (nid, interface_of(ni, node))).unzip();
@@ -82,7 +99,8 @@ fn node_of(class: &Class, node: u64) -> DrillNode {
     if class.is_router {
         spec.forwards = Some(buffers_of(class));
     }
-    let peers = class.peers.iter().filter_map(|peer| {
+    let is_other = |peer: &&&ClassPeer| !class.nids(node).any(|nid| peer.nids.contains(&nid));
+    let peers = peers.iter().filter(is_other).filter_map(|peer| {
         let (primary, others) = peer.nids.split_first()?;
         Some(DrillPeer { primary: *primary, nids: others.to_vec(), multi_rail: peer.multi_rail })
     });

@@ -2,7 +2,7 @@
 
 use super::*;
 use lnet_cluster::drill::chart::drill_chart_svg;
-use lnet_cluster::drill::{DrillError, LossKind, Progress, survey, text};
+use lnet_cluster::drill::{DrillError, LossKind, LossTarget, Progress, survey, text};
 
 #[test]
 fn the_same_seed_gives_the_same_report_and_another_seed_another() {
@@ -76,11 +76,31 @@ fn each_kind_of_element_is_found_once_for_nodes_that_are_alike() {
         (LossKind::Switch, 2),
         (LossKind::Node, 2),
     ] {
-        assert_eq!(lnet_cluster::drill::LossTarget::all(&cluster, kind).unwrap().len(), count, "{kind:?}");
+        assert_eq!(LossTarget::all(&cluster, kind).unwrap().len(), count, "{kind:?}");
         assert_eq!(kind.word().parse::<LossKind>(), Ok(kind));
     }
-    let none = lnet_cluster::drill::LossTarget::all(&one_net(1), LossKind::Router).unwrap_err();
+    let none = LossTarget::all(&one_net(1), LossKind::Router).unwrap_err();
     assert_eq!(none.to_string(), "the cluster has no router that could be lost: none forwards");
+}
+
+#[test]
+fn an_interface_on_two_nets_is_one_rail_that_is_lost_with_both() {
+    let mut cluster = one_net(2);
+    for node in &mut cluster.nodes {
+        let third = node.spec.nids[0].address().on(net(1));
+        node.spec.nids.push(third);
+        node.interfaces.push(node.interfaces[0].clone());
+    }
+    let rails = LossTarget::all(&cluster, LossKind::Rail).unwrap();
+    let names: Vec<String> = rails.iter().map(|rail| rail.name(&cluster)).collect();
+    assert_eq!(names, ["client-0:eth0", "client-0:eth1", "server-0:eth0", "server-0:eth1"]);
+    for rail in &rails {
+        assert_eq!(LossTarget::find(&cluster, &rail.name(&cluster)), Ok(rail.clone()));
+    }
+    let report = drill(&cluster, &["client-0:eth0@1s"], 4);
+    let lost: Vec<&str> =
+        report.interfaces.iter().filter(|its| its.lost).map(|its| its.nid.as_str()).collect();
+    assert_eq!(lost, [nid(0, 1).to_string(), nid(1, 1).to_string()]);
 }
 
 #[test]

@@ -102,3 +102,40 @@ fn a_drill_of_ten_thousand_nodes_costs_what_its_sample_costs() {
         assert!(shown.contains(line), "{line:?} is not in:\n{shown}");
     }
 }
+
+#[test]
+fn nodes_have_the_peers_that_all_files_of_their_class_name_but_not_themselves() {
+    let address = |number: u32| format!("10.0.0.{number}@tcp");
+    let peer = |number: u32| {
+        format!(
+            "    - primary nid: {0}\n      Multi-Rail: True\n      peer ni:\n        - nid: {0}\n",
+            address(number)
+        )
+    };
+    let file = |number: u32, peers: &[u32]| {
+        let ni =
+            format!("        - nid: {}\n          interfaces:\n              0: eth0\n", address(number));
+        let peers: String = peers.iter().map(|number| peer(*number)).collect();
+        format!("net:\n    - net type: tcp\n      local NI(s):\n{ni}peer:\n{peers}")
+    };
+    let directory = tempfile::tempdir().unwrap();
+    // The first node has pinged itself; the second alone has met 7; the server has another setting, and so another class.
+    for (name, text) in [
+        ("n1", file(1, &[1, 2, 3, 9])),
+        ("n2", file(2, &[1, 3, 7, 9])),
+        ("n3", file(3, &[1, 2, 9])),
+        ("server", file(9, &[1]) + "global:\n    retry_count: 3\n"),
+    ] {
+        fs::write(directory.path().join(name).with_extension("yaml"), text).unwrap();
+    }
+    let cluster = DrillCluster::sample(&lnet_cluster::input::read(&[directory.path()]).unwrap(), 4);
+    let peers = |node: &DrillNode| node.peers.iter().map(|peer| peer.primary.to_string()).collect::<Vec<_>>();
+    let expected: [&[u32]; 4] = [&[2, 3, 9], &[1, 3, 9], &[1, 2, 9], &[1]];
+    for (node, expected) in cluster.nodes.iter().zip(expected) {
+        let mut its = peers(node);
+        its.sort();
+        assert_eq!(its, expected.iter().map(|number| address(*number)).collect::<Vec<_>>(), "{}", node.name);
+    }
+    assert_eq!(cluster.left_out, ["1 of the 5 peers of n1, which only some of its nodes have"]);
+    assert!(drill(&cluster, &[], 3).operations.all_succeeded());
+}
