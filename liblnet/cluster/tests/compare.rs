@@ -150,6 +150,59 @@ fn changes_of_configuration_are_named_with_both_values() {
 }
 
 #[test]
+fn findings_that_stay_are_not_new_when_nodes_like_others_come_or_go() {
+    // No node has the NID of the gateway, which is an error about all clients.
+    let broken = |number: u32| client(number).replace("10.0.0.100", "10.0.0.99");
+    let old = || {
+        let mut files = cluster();
+        files.push(("c3.yaml", broken(3)));
+        replace(&mut files, "c1.yaml", "10.0.0.100", "10.0.0.99");
+        replace(&mut files, "c2.yaml", "10.0.0.100", "10.0.0.99");
+        files
+    };
+    let after = |change: &dyn Fn(&mut Vec<(&'static str, String)>)| {
+        let mut files = old();
+        change(&mut files);
+        let change = compare(&read(&old()), &read(&files));
+        let kinds = |all: &[lnet_cluster::compare::FindingChange]| {
+            all.iter().map(|its| its.kind.clone()).collect::<Vec<_>>()
+        };
+        (kinds(&change.findings_new), kinds(&change.findings_gone))
+    };
+    // One more, whose name comes before all others and so names the class; one less.
+    assert_eq!(after(&|files| files.push(("a9.yaml", broken(9)))), (vec![], vec![]));
+    assert_eq!(after(&|files| files.retain(|(name, _)| *name != "c1.yaml")), (vec![], vec![]));
+    // Another class with the same fault, and the same class with another one, are new.
+    let settings = broken(9) + "global:\n    health_sensitivity: 7\n";
+    let (appear, vanish) = after(&|files| files.push(("z9.yaml", settings.clone())));
+    assert!(appear.contains(&"gateway-nobody".to_owned()) && vanish.is_empty(), "{appear:?} {vanish:?}");
+    let (appear, vanish) = after(&|files| {
+        files
+            .iter_mut()
+            .for_each(|(_, text)| *text = text.replace("gateway: 10.0.0.99", "gateway: 10.0.0.98"));
+    });
+    assert_eq!((appear, vanish), (vec!["gateway-nobody".to_owned()], vec!["gateway-nobody".to_owned()]));
+}
+
+#[test]
+fn another_address_that_two_nodes_have_is_another_finding() {
+    let with = |pairs: [(&'static str, u32); 4]| {
+        let mut files = cluster();
+        files.retain(|(name, _)| !name.starts_with('c'));
+        files.extend(pairs.map(|(name, number)| (name, client(number))));
+        read(&files)
+    };
+    let old = with([("c1.yaml", 1), ("c2.yaml", 1), ("c3.yaml", 3), ("c4.yaml", 4)]);
+    let new = with([("c1.yaml", 1), ("c2.yaml", 2), ("c3.yaml", 3), ("c4.yaml", 3)]);
+    let change = compare(&old, &new);
+    let whats = |all: &[lnet_cluster::compare::FindingChange]| {
+        all.iter().map(|its| format!("{}: {:.13}", its.kind, its.what)).collect::<Vec<_>>()
+    };
+    assert_eq!(whats(&change.findings_new), ["duplicate-nid: 10.0.0.3@tcp "]);
+    assert_eq!(whats(&change.findings_gone), ["duplicate-nid: 10.0.0.1@tcp "]);
+}
+
+#[test]
 fn nodes_that_come_and_go_are_counted_and_named() {
     let change = after(|files| {
         files.retain(|(name, _)| *name != "c2.yaml");

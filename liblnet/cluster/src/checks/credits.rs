@@ -25,13 +25,11 @@ fn above(facts: &Facts<'_>, index: usize, class: &Class, findings: &mut Vec<Find
     };
     let all: Vec<usize> = (0..class.nis.len()).filter(is_above).collect();
     let Some(first) = all.first() else { return };
-    let what = format!(
-        "{}: peer_credits are above credits on {}",
-        class.label(),
-        listed(all.iter().map(|ni| class.ni_label(*ni)))
-    );
+    let names: Vec<String> = all.iter().map(|ni| class.ni_label(*ni)).collect();
+    let what = format!("{}: peer_credits are above credits on {}", class.label(), listed(&names));
     let place = class.nis[*first].place;
-    findings.push(Finding::new(FindingKind::PeerCreditsAboveCredits, facts.cluster, &[index], place, what));
+    let finding = Finding::new(FindingKind::PeerCreditsAboveCredits, facts.cluster, &[index], place, what);
+    findings.push(finding.with_subjects(names));
 }
 
 /// Compares the credits of the interfaces of a class on a net with the nodes that each of them serves. Nodes are spread over the interfaces
@@ -54,7 +52,7 @@ fn too_few(facts: &Facts<'_>, index: usize, class: &Class, net: NetId) -> Option
         class.label()
     );
     let finding = Finding::new(FindingKind::CreditsTooFew, facts.cluster, &[index], small.place, what);
-    Some(finding.with_mend(format!(
+    Some(finding.with_subjects([net]).with_mend(format!(
         "Raise credits of the interface to {least} or more, or add interfaces or servers."
     )))
 }

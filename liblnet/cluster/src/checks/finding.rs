@@ -23,6 +23,9 @@ pub struct Finding {
     pub node_count: u64,
     /// The parts whose loss the finding is about; of interfaces, those of node 0 stand for all of the class. Empty for other findings.
     pub elements: Vec<Element>,
+    /// The subjects besides the classes and the elements: NIDs, nets, gateways, settings, interfaces. Two findings with the same ones are
+    /// one, whatever their words say about numbers of nodes. Empty where the classes say all.
+    pub subjects: Vec<String>,
     /// The file that is to be looked at.
     pub file: PathBuf,
     /// The place in the file.
@@ -57,6 +60,7 @@ impl Finding {
             classes: classes.to_vec(),
             nodes,
             elements: Vec::new(),
+            subjects: Vec::new(),
             node_count: about.iter().map(|class| class.count).sum(),
             file: about.first().map_or_else(PathBuf::new, |class| class.file.clone()),
             place,
@@ -74,6 +78,11 @@ impl Finding {
     /// The same about the loss of these parts.
     pub(crate) fn with_elements(self, elements: Vec<Element>) -> Self {
         Self { elements, ..self }
+    }
+
+    /// The same with these subjects.
+    pub(crate) fn with_subjects<T: ToString>(self, subjects: impl IntoIterator<Item = T>) -> Self {
+        Self { subjects: subjects.into_iter().map(|subject| subject.to_string()).collect(), ..self }
     }
 
     /// The same with another remedy.

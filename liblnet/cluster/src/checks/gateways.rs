@@ -151,7 +151,10 @@ fn finding(facts: &Facts<'_>, key: &Key, routes: &[RouteRef]) -> Finding {
         _ => Severity::Error,
     };
     let what = if cut.is_empty() { what } else { format!("{what}; no path {}", listed(cut)) };
-    Finding::new(key.fault, facts.cluster, &about, place, what).with_severity(severity)
+    let net = key.net.map_or_else(String::new, |net| net.to_string());
+    Finding::new(key.fault, facts.cluster, &about, place, what)
+        .with_subjects([format!("{gateway} {net}")])
+        .with_severity(severity)
 }
 
 fn hops_text(

@@ -26,7 +26,7 @@ fn duplicates(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let mut nodes = vec![facts.cluster.node_name(other.node), facts.cluster.node_name(one.node)];
         nodes.dedup();
         let node_count = count.saturating_mul(if nodes.len() > 1 { 2 } else { 1 });
-        findings.push(Finding { nodes, node_count, ..finding });
+        findings.push(Finding { nodes, node_count, ..finding.with_subjects([nid]) });
     }
 }
 
@@ -35,8 +35,9 @@ fn unknown(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let unknown = (0..class.nis.len()).filter(|ni| !class.nis[*ni].addresses.is_known());
         let names: Vec<String> = unknown.clone().map(|ni| class.ni_label(ni)).collect();
         let Some(first) = unknown.clone().next() else { continue };
-        let what = format!("{}: no address is known of {}", class.label(), listed(names));
+        let what = format!("{}: no address is known of {}", class.label(), listed(&names));
         let place = class.nis[first].place;
-        findings.push(Finding::new(FindingKind::AddressUnknown, facts.cluster, &[index], place, what));
+        let finding = Finding::new(FindingKind::AddressUnknown, facts.cluster, &[index], place, what);
+        findings.push(finding.with_subjects(names));
     }
 }

@@ -125,7 +125,7 @@ fn no_path(facts: &Facts<'_>, from: usize, targets: &[usize], verb: &str) -> Fin
     let what = format!("{} {verb} {} on {}", class.label(), labels(facts, targets), listed(target_nets));
     let mut classes = vec![from];
     classes.extend(targets);
-    Finding::new(FindingKind::NoPath, facts.cluster, &classes, place(class), what)
+    Finding::new(FindingKind::NoPath, facts.cluster, &classes, place(class), what).with_subjects([verb])
 }
 
 fn isolated(facts: &Facts<'_>, alone: &[usize]) -> Option<Finding> {

@@ -19,8 +19,8 @@ fn nobodys(facts: &Facts<'_>, index: usize, class: &Class) -> Option<Finding> {
     let is_nobodys = |nid: &&Nid| facts.nids.is_nobodys(**nid);
     let first = class.peers.iter().find(|peer| peer.nids.iter().any(|nid| is_nobodys(&nid)))?;
     let all: BTreeSet<&Nid> = class.peers.iter().flat_map(|peer| &peer.nids).filter(is_nobodys).collect();
-    let what = format!("{} has peers with NIDs that no node has: {}", class.label(), listed(all));
-    Some(finding(facts, FindingKind::PeerNobody, index, first, what))
+    let what = format!("{} has peers with NIDs that no node has: {}", class.label(), listed(&all));
+    Some(finding(facts, FindingKind::PeerNobody, index, first, what).with_subjects(all))
 }
 
 fn of_peer(facts: &Facts<'_>, index: usize, class: &Class, peer: &ClassPeer) -> Option<Finding> {
@@ -48,5 +48,6 @@ fn of_peer(facts: &Facts<'_>, index: usize, class: &Class, peer: &ClassPeer) -> 
 
 /// A finding about a peer, at its place.
 fn finding(facts: &Facts<'_>, kind: FindingKind, index: usize, peer: &ClassPeer, what: String) -> Finding {
-    Finding { file: peer.file.clone(), ..Finding::new(kind, facts.cluster, &[index], peer.place, what) }
+    let finding = Finding::new(kind, facts.cluster, &[index], peer.place, what);
+    Finding { file: peer.file.clone(), ..finding.with_subjects(peer.nids.first()) }
 }

@@ -25,6 +25,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
                     text(other)
                 );
                 Finding::new(FindingKind::RulesContradict, facts.cluster, &[index], other.place, what)
+                    .with_subjects([text(one), text(other)])
             }));
         }
     }
@@ -58,7 +59,8 @@ fn unmatched(facts: &Facts<'_>, index: usize, class: &Class, rule: &ClassRule) -
         return None;
     }
     let what = format!("{}: the rule for {} has no effect: {missing}", class.label(), text(rule));
-    Some(Finding::new(FindingKind::RuleMatchesNothing, facts.cluster, &[index], rule.place, what))
+    let finding = Finding::new(FindingKind::RuleMatchesNothing, facts.cluster, &[index], rule.place, what);
+    Some(finding.with_subjects([text(rule)]))
 }
 
 /// Whether a selector matches the interface of some node, or may do so because its address is not known.

@@ -83,5 +83,6 @@ fn difference<T: Ord + Copy + Display>(
         place = place.or(Some(*at));
     }
     let what = format!("{name} is {usual} on most nodes, but {}", listed(texts));
-    Some(Finding::new(kind, facts.cluster, &about, place.unwrap_or_default(), what))
+    let finding = Finding::new(kind, facts.cluster, &about, place.unwrap_or_default(), what);
+    Some(finding.with_subjects([name]))
 }

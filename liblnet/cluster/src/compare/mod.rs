@@ -106,7 +106,7 @@ pub fn compare(old: &Cluster, new: &Cluster) -> Comparison {
             (None, None) => {}
         }
     }
-    (comparison.findings_gone, comparison.findings_new) = findings::changes(old, new);
+    (comparison.findings_gone, comparison.findings_new) = findings::changes(old, new, &moved);
     comparison
 }
 
