@@ -102,6 +102,9 @@ impl LossTarget {
             let hint = format!("; the interfaces of {node} are {}", known.join(", "));
             return Err(DrillError::UnknownElement { name: name.to_owned(), hint });
         }
+        if cluster.is_not_sampled(name) {
+            return Err(DrillError::NotSampled { name: name.to_owned() });
+        }
         let mut hint = String::new();
         if let Some(first) = cluster.nodes.first() {
             hint = format!("; the first of {} that are simulated is {}", cluster.nodes.len(), first.name);

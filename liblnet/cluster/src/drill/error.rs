@@ -21,6 +21,12 @@ pub enum DrillError {
         /// Names that exist.
         hint: String,
     },
+    /// The node or switch with this name is none of those that are simulated.
+    #[error("{name:?} is not in the sample of the drill; raise --clients")]
+    NotSampled {
+        /// The name that was given.
+        name: String,
+    },
     /// There are no elements of this kind in the cluster.
     #[error("the cluster has no {kind} that could be lost{hint}")]
     NoElement {

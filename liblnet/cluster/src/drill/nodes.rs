@@ -3,6 +3,7 @@
 use lnet_core::policy::Rule;
 use lnet_sim::NodeSpec;
 use lnet_wire::{NetId, Nid};
+use std::collections::BTreeSet;
 
 /// The nodes that a drill simulates, and how many nodes they stand for.
 #[derive(Clone, Debug, Default)]
@@ -13,8 +14,11 @@ pub struct DrillCluster {
     pub samples: Vec<Sample>,
     /// Pairs of classes without operations between them, in either order.
     pub apart: Vec<(String, String)>,
-    /// Parts of the configuration that the simulator does not have, one sentence each.
+    /// Parts of the cluster that are not simulated, one sentence each.
     pub left_out: Vec<String>,
+    /// Names of nodes and switches of the cluster that are not simulated, as [`LossTarget::find`](super::LossTarget::find) takes them; without
+    /// nodes called `CLASS[NUMBER]`, which follow from the samples.
+    pub not_sampled: BTreeSet<String>,
 }
 
 /// The number of nodes of a class, and of those that are simulated.
@@ -142,6 +146,20 @@ impl DrillCluster {
     pub(super) fn may_be_apart(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.nodes[a].class, &self.nodes[b].class);
         self.apart.iter().any(|(one, other)| (one, other) == (a, b) || (one, other) == (b, a))
+    }
+
+    /// Whether the cluster has a node, an interface of a node or a switch with this name that is not simulated.
+    pub(super) fn is_not_sampled(&self, name: &str) -> bool {
+        let is_of = |sample: &Sample, name: &str| {
+            let number =
+                name.strip_prefix(&sample.class).and_then(|rest| rest.strip_prefix('[')?.strip_suffix(']'));
+            let number = number.and_then(|number| number.parse::<u64>().ok());
+            number.is_some_and(|number| (sample.simulated..sample.nodes).contains(&number))
+        };
+        let is_known = |name: &str| {
+            self.not_sampled.contains(name) || self.samples.iter().any(|sample| is_of(sample, name))
+        };
+        is_known(name) || name.match_indices(':').any(|(at, _)| is_known(&name[..at]))
     }
 
     /// All NIDs on a net.

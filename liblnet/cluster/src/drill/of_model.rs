@@ -1,6 +1,7 @@
 //! The nodes of a drill from the model of a cluster: the first nodes of each class, and all routers.
 
 use super::nodes::{DrillCluster, DrillInterface, DrillNode, DrillPeer, Sample};
+use crate::checks::listed;
 use crate::model::{Class, ClassNi, ClassPeer, Cluster, NidIndex};
 use lnet_core::NiTunables;
 use lnet_core::policy::{Action, Rule};
@@ -9,6 +10,7 @@ use lnet_dlc::model::Block;
 use lnet_dlc::ops::policy::RuleAction;
 use lnet_sim::NodeSpec;
 use lnet_wire::Nid;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 /// The number of nodes of a class, without routers, that are simulated unless another is given.
@@ -42,9 +44,28 @@ impl DrillCluster {
                     .push(format!("{left} of the {all} peers of {name}, which only some of its nodes have"));
             }
             drill.samples.push(Sample { class: class.name.clone(), simulated, nodes: class.count });
+            let rest = class.nodes.iter().skip(usize::try_from(simulated).unwrap_or(usize::MAX));
+            drill.not_sampled.extend(rest.cloned());
             drill.nodes.extend((0..simulated).map(|node| node_of(class, node, &peers)));
         }
+        drill.leave_switches_out(cluster);
         drill
+    }
+
+    /// Notes the switches of a cluster that no simulated node is attached to.
+    fn leave_switches_out(&mut self, cluster: &Cluster) {
+        let interfaces = self.nodes.iter().flat_map(|node| &node.interfaces);
+        let simulated: BTreeSet<&str> = interfaces.filter_map(|its| its.switch.as_deref()).collect();
+        let others: Vec<&str> =
+            cluster.switches().into_iter().filter(|label| !simulated.contains(label)).collect();
+        if !others.is_empty() {
+            let names = listed(&others);
+            self.left_out.push(format!(
+                "{} of the switches, as no node of the sample is on them: {names}; raise --clients",
+                others.len()
+            ));
+        }
+        self.not_sampled.extend(others.into_iter().map(|label| format!("switch:{label}")));
     }
 }
 

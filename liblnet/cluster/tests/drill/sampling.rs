@@ -139,3 +139,49 @@ fn nodes_have_the_peers_that_all_files_of_their_class_name_but_not_themselves() 
     assert_eq!(cluster.left_out, ["1 of the 5 peers of n1, which only some of its nodes have"]);
     assert!(drill(&cluster, &[], 3).operations.all_succeeded());
 }
+
+#[test]
+fn switches_and_nodes_that_the_sample_lacks_are_named_and_refused_with_the_remedy() {
+    let directory = tempfile::tempdir().unwrap();
+    let classes = "classes:
+  clients:
+    count: 8
+    class: client.yaml
+    addresses: {eth0: 10.0.0.1-10.0.0.8}
+    switches: {eth0: [l1, l2, l3, l4, l5, l6, l7, l8]}
+";
+    for (name, text) in [
+        ("cluster.yaml", classes.to_owned()),
+        ("client.yaml", format!("net:\n{}", interfaces("tcp", &["eth0"]))),
+    ] {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    let cluster = lnet_cluster::input::read(&[directory.path().join("cluster.yaml")]).unwrap();
+    let sample = DrillCluster::sample(&cluster, 4);
+    assert_eq!(
+        sample.left_out,
+        ["4 of the switches, as no node of the sample is on them: l5, l6, l7, l8; raise --clients"]
+    );
+    for name in ["switch:l8", "clients[7]", "clients[7]:eth0"] {
+        assert_eq!(refused(&sample, name), DrillError::NotSampled { name: name.to_owned() });
+    }
+    for name in ["switch:l9", "clients[8]", "clients[]", "client[7]"] {
+        assert!(matches!(refused(&sample, name), DrillError::UnknownElement { .. }), "{name}");
+    }
+    // All of them are simulated.
+    let whole = DrillCluster::sample(&cluster, 8);
+    assert!(whole.left_out.is_empty(), "{:?}", whole.left_out);
+    assert_eq!(LossTarget::all(&whole, LossKind::Switch).unwrap().len(), 8);
+    // A directory has nodes with names of their own.
+    let directory = tempfile::tempdir().unwrap();
+    for number in 1..=3 {
+        let ni =
+            format!("        - nid: 10.0.0.{number}@tcp\n          interfaces:\n              0: eth0\n");
+        let text = format!("net:\n    - net type: tcp\n      local NI(s):\n{ni}");
+        fs::write(directory.path().join(format!("n{number}.yaml")), text).unwrap();
+    }
+    let sample = DrillCluster::sample(&lnet_cluster::input::read(&[directory.path()]).unwrap(), 2);
+    for name in ["n3", "n3:eth0"] {
+        assert_eq!(refused(&sample, name), DrillError::NotSampled { name: name.to_owned() });
+    }
+}
