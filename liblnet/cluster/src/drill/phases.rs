@@ -84,12 +84,14 @@ impl Records<'_> {
                 Class::OfLostNode => counts.of_lost_node += 1,
             }
         }
-        counts.longest_without_success_ms = self.longest_without_success(&wanted);
+        (counts.longest_without_success_ms, counts.without_success_until_end) =
+            self.longest_without_success(&wanted);
         counts
     }
 
-    /// The longest time without success of any node that was not lost, of the operations to nodes that were not lost.
-    fn longest_without_success(&self, wanted: impl Fn(&Pair) -> bool) -> u64 {
+    /// The longest time without success of any node that was not lost, of the operations to nodes that were not lost; and whether
+    /// the end of the drill cut it off, as no later operation succeeded.
+    fn longest_without_success(&self, wanted: impl Fn(&Pair) -> bool) -> (u64, bool) {
         let mut ends: BTreeMap<usize, BTreeSet<Time>> = BTreeMap::new();
         for record in self.records {
             let pair = &self.pairs[record.pair];
@@ -105,9 +107,10 @@ impl Records<'_> {
         let longest = |ends: &BTreeSet<Time>| {
             let next = ends.iter().skip(1).copied().chain([self.end]);
             let gaps = ends.iter().zip(next).filter(|(_, next)| *next > self.first_loss);
-            gaps.map(|(from, next)| ms(next.since(*from))).max().unwrap_or(0)
+            let last = ends.last().copied();
+            gaps.map(|(from, next)| (ms(next.since(*from)), Some(*from) == last)).max().unwrap_or_default()
         };
-        ends.values().map(longest).max().unwrap_or(0)
+        ends.values().map(longest).max().unwrap_or_default()
     }
 
     /// The time at which the last operation had ended that was affected by a loss, at the end of a slice.

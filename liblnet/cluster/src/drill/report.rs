@@ -71,6 +71,8 @@ pub struct Operations {
     pub longest_failed_ms: u64,
     /// The longest time, from the first loss on, in which a node that was not lost had operations, and none of them succeeded.
     pub longest_without_success_ms: u64,
+    /// Whether that time went on until the end of the drill, and could have been longer.
+    pub without_success_until_end: bool,
 }
 
 impl Operations {

@@ -44,7 +44,7 @@ pub fn drill(report: &DrillReport) -> String {
 /// The survey as text: a table of all elements, and the report of the worst.
 pub fn survey(survey: &DrillSurvey) -> String {
     let mut rows =
-        vec![row(&["element", "failed", "no end", "delayed", "longest", "no success", "throughput"])];
+        vec![row(&["element", "failed", "no end", "delayed", "longest success", "no success", "throughput"])];
     for element in &survey.elements {
         let its = &element.operations;
         rows.push(vec![
@@ -52,8 +52,8 @@ pub fn survey(survey: &DrillSurvey) -> String {
             its.failed.to_string(),
             its.lost.to_string(),
             its.delayed.to_string(),
-            time(its.longest_done_ms),
-            time(its.longest_without_success_ms),
+            longest_done(its),
+            without_success(its),
             element.throughput_after_percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent} %")),
         ]);
     }
@@ -86,17 +86,25 @@ fn stall(operations: &Operations) -> String {
         1 => "1 operation took longer than 1 s".to_owned(),
         delayed => format!("{delayed} operations took longer than 1 s"),
     };
-    let mut text =
-        format!("stall: {delayed}; the longest that succeeded took {}", time(operations.longest_done_ms));
+    let mut text = match operations.done {
+        0 => format!("stall: {delayed}; none succeeded"),
+        _ => format!("stall: {delayed}; the longest that succeeded took {}", longest_done(operations)),
+    };
     if operations.longest_failed_ms > 0 {
         let _ = write!(text, ", the longest that failed {}", time(operations.longest_failed_ms));
     }
-    let _ = write!(
-        text,
-        "; the longest time of a node without success was {}",
-        time(operations.longest_without_success_ms)
-    );
+    let _ = write!(text, "; the longest time of a node without success was {}", without_success(operations));
     text
+}
+
+/// The duration of the longest operation that succeeded, if any did.
+fn longest_done(operations: &Operations) -> String {
+    if operations.done == 0 { "-".to_owned() } else { time(operations.longest_done_ms) }
+}
+
+fn without_success(operations: &Operations) -> String {
+    let until = if operations.without_success_until_end { ", until the end" } else { "" };
+    time(operations.longest_without_success_ms) + until
 }
 
 fn phases(report: &DrillReport) -> String {
@@ -119,7 +127,7 @@ fn pairs(report: &DrillReport) -> String {
     if report.pairs.len() < 2 {
         return String::new();
     }
-    let mut rows = vec![row(&["from", "to", "done", "failed", "lost", "delayed", "longest"])];
+    let mut rows = vec![row(&["from", "to", "done", "failed", "lost", "delayed", "longest success"])];
     for pair in &report.pairs {
         let its = &pair.operations;
         rows.push(vec![
@@ -129,7 +137,7 @@ fn pairs(report: &DrillReport) -> String {
             its.failed.to_string(),
             its.lost.to_string(),
             its.delayed.to_string(),
-            time(its.longest_done_ms),
+            longest_done(its),
         ]);
     }
     table(&rows) + "\n"

@@ -74,6 +74,31 @@ fn losing_the_only_router_fails_everything_from_then_on() {
 }
 
 #[test]
+fn a_time_without_success_that_the_end_cuts_off_is_said_to_last_until_the_end() {
+    let report = drill(&routed(1), &["router-0@2s"], 8);
+    let its = &report.operations;
+    assert!(its.without_success_until_end && its.longest_without_success_ms > 5000, "{its:?}");
+    let shown = lnet_cluster::drill::text::drill(&report);
+    assert!(
+        shown.lines().any(|line| line.starts_with("stall") && line.ends_with(" s, until the end")),
+        "{shown}"
+    );
+    // With a second rail the node goes on.
+    let recovered = drill(&one_net(2), &["server-0:eth1@2s"], 8);
+    assert!(!recovered.operations.without_success_until_end, "{:?}", recovered.operations);
+}
+
+#[test]
+fn a_pair_without_success_has_no_longest_success() {
+    let mut report = drill(&one_net(2), &["server-0:eth1@2s"], 4);
+    report.pairs[0].operations = lnet_cluster::drill::report::Operations { failed: 4, ..Default::default() };
+    let shown = lnet_cluster::drill::text::drill(&report);
+    let (head, pair) = shown.split_once("longest success\n").unwrap();
+    assert!(head.ends_with("delayed  "), "{shown}");
+    assert!(pair.lines().next().unwrap().ends_with(" -"), "{shown}");
+}
+
+#[test]
 fn losing_one_of_two_routers_loses_no_operation() {
     let report = drill(&routed(2), &["router-0@2s"], 20);
     let its = &report.operations;
