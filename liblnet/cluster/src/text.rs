@@ -1,4 +1,4 @@
-//! Names from files in text for a terminal.
+//! Text for a terminal: names from files, counts.
 
 use std::borrow::Cow;
 
@@ -21,6 +21,11 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 fn is_escaped(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A count with its noun.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]

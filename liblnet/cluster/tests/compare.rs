@@ -250,3 +250,21 @@ fn names_from_files_can_neither_steer_the_terminal_nor_forge_lines() {
     assert!(!text.lines().any(|line| line.starts_with("nothing changes")), "{text}");
     assert!(text.contains("evil\\u{1b}[31mc1\\nnothing changes"), "{text}");
 }
+
+#[test]
+fn the_summary_counts_one_and_many_in_their_own_words() {
+    let last = |change: &Comparison| to_text(change).lines().last().unwrap().to_owned();
+    let one = after(|files| files.push(("c3.yaml", client(3))));
+    assert_eq!(
+        last(&one),
+        "1 node added, 0 gone, 0 changed, 4 as before; 0 pairs of classes with other paths, 0 of them with none any more; \
+         0 findings appear, 0 vanish"
+    );
+    let findings = after(|files| replace(files, "s1.yaml", "route:", "global:\n    retry_count: 5\nroute:"));
+    let text = last(&findings);
+    assert!(text.ends_with("; 1 finding appears, 0 vanish"), "{text}");
+    let mut single = cluster();
+    single.truncate(1);
+    let same = compare(&read(&single), &read(&single));
+    assert_eq!(to_text(&same), "nothing changes: 1 node is configured as before\n");
+}

@@ -1,4 +1,4 @@
-//! What changes, and for whom, between two configurations of a cluster.
+//! The changes between two configurations of a cluster, and the nodes that they concern.
 //!
 //! [`compare`] returns a [`Comparison`], which is data: nodes that come and go, changes of configuration, changes of paths between classes,
 //! findings that appear and vanish. [`to_text`] shows it to people, [`Comparison::to_json`] to programs.
@@ -23,7 +23,7 @@ use serde::Serialize;
 /// The JSON Schema of comparisons.
 pub const SCHEMA: &str = include_str!("../../../../docs/schema/cluster-compare.schema.json");
 
-/// What changes between two configurations.
+/// The changes between two configurations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     /// Nodes that only the new configuration has.

@@ -1,7 +1,7 @@
 //! A comparison as text for people.
 
 use super::{Change, Comparison, FindingChange, NodesOf, PathChange, Reached};
-use crate::text::printable;
+use crate::text::{counted, printable};
 
 /// The comparison as text: paths first, as they matter most; a summary as the last line.
 pub fn to_text(comparison: &Comparison) -> String {
@@ -32,19 +32,21 @@ fn section(lines: &mut Vec<String>, title: &str, items: impl Iterator<Item = Str
 
 fn summary(comparison: &Comparison) -> String {
     if comparison.is_empty() {
-        return format!("nothing changes: {} nodes are configured as before", comparison.unchanged);
+        let nodes = counted(comparison.unchanged, "node is", "nodes are");
+        return format!("nothing changes: {nodes} configured as before");
     }
     let count = |nodes: &[NodesOf]| nodes.iter().map(|its| its.count).sum::<u64>();
+    let number = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
     let changed: u64 = comparison.changed.iter().map(|its| its.nodes.count).sum();
     let lose = comparison.paths.iter().filter(|path| path.new == Reached::No).count();
     format!(
-        "{} nodes added, {} gone, {changed} changed, {} as before; {} pairs of classes with other paths, {lose} of them with none any more; {} findings appear, {} vanish",
-        count(&comparison.added),
+        "{} added, {} gone, {changed} changed, {} as before; {} with other paths, {lose} of them with none any more; {}, {}",
+        counted(count(&comparison.added), "node", "nodes"),
         count(&comparison.gone),
         comparison.unchanged,
-        comparison.paths.len(),
-        comparison.findings_new.len(),
-        comparison.findings_gone.len(),
+        counted(number(comparison.paths.len()), "pair of classes", "pairs of classes"),
+        counted(number(comparison.findings_new.len()), "finding appears", "findings appear"),
+        counted(number(comparison.findings_gone.len()), "vanishes", "vanish"),
     )
 }
 

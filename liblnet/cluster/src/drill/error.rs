@@ -1,6 +1,7 @@
 //! Errors of drills.
 
 use lnet_sim::Violation;
+use std::time::Duration;
 
 /// The reason for which a drill cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,12 +28,22 @@ pub enum DrillError {
         /// The name that was given.
         name: String,
     },
+    /// The loss is not before the end of the time in which operations begin.
+    #[error("{element}: the loss at {at:?} is not before the end of the drill, {end:?}")]
+    LossAfterEnd {
+        /// The name of the element.
+        element: String,
+        /// The time of the loss.
+        at: Duration,
+        /// The time in which operations begin.
+        end: Duration,
+    },
     /// There are no elements of this kind in the cluster.
     #[error("the cluster has no {kind} that could be lost{hint}")]
     NoElement {
         /// The kind, in the plural.
         kind: &'static str,
-        /// How the cluster would have one.
+        /// The remedy, if there is one.
         hint: &'static str,
     },
     /// There are fewer than two nodes that send or are sent to.

@@ -1,4 +1,4 @@
-//! What is observed of a drill, and the report that is made of it.
+//! Observations of a drill, and the report that is made of them.
 
 use super::load::{Pair, Record, simulated_length};
 use super::nodes::DrillCluster;

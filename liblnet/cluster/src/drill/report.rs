@@ -23,7 +23,8 @@ pub struct DrillReport {
     pub repeat: String,
     /// The classes, and how much of them was simulated.
     pub samples: Vec<Sample>,
-    /// What was not simulated, one sentence each: pairs of classes without a path, parts of the configuration.
+    /// The parts of the cluster that were not simulated, one sentence each: pairs of classes without a path, switches, parts of the
+    /// configuration.
     pub left_out: Vec<String>,
     /// All operations.
     pub operations: Operations,

@@ -66,8 +66,8 @@ struct Drill<'a> {
 impl<'a> Drill<'a> {
     fn build(cluster: &'a DrillCluster, plan: &'a DrillPlan) -> Result<Self, DrillError> {
         if let Some(loss) = plan.losses.iter().find(|loss| loss.at >= plan.duration) {
-            let expected = format!("a loss before the end of the drill, {:?}", plan.duration);
-            return Err(DrillError::Unparsable { given: loss.text(cluster), expected });
+            let element = loss.target.name(cluster);
+            return Err(DrillError::LossAfterEnd { element, at: loss.at, end: plan.duration });
         }
         let pairs = pairs(cluster)?;
         let rate = interface_rate(cluster, plan, &pairs);
