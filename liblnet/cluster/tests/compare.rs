@@ -6,6 +6,8 @@ use lnet_cluster::model::Cluster;
 use std::fs;
 use tempfile::TempDir;
 
+type Files = Vec<(&'static str, String)>;
+
 /// A directory with files of these names and contents.
 fn directory(files: &[(&str, String)]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -41,12 +43,12 @@ fn router() -> String {
 }
 
 /// Two clients, a server, a router.
-fn cluster() -> Vec<(&'static str, String)> {
+fn cluster() -> Files {
     vec![("c1.yaml", client(1)), ("c2.yaml", client(2)), ("s1.yaml", server()), ("r1.yaml", router())]
 }
 
 /// The comparison with the cluster after this change.
-fn after(change: impl FnOnce(&mut Vec<(&'static str, String)>)) -> Comparison {
+fn after(change: impl FnOnce(&mut Files)) -> Comparison {
     let mut files = cluster();
     change(&mut files);
     compare(&read(&cluster()), &read(&files))
@@ -90,7 +92,7 @@ fn a_router_that_forwards_no_more_takes_the_paths_of_all_classes_behind_it() {
 
 #[test]
 fn another_gateway_is_another_path_and_one_of_two_that_is_gone_too() {
-    let second = |files: &mut Vec<(&'static str, String)>| {
+    let second = |files: &mut Files| {
         let text = router().replace("10.0.0.100", "10.0.0.101").replace("10.1.0.100", "10.1.0.101");
         files.push(("r2.yaml", text));
         replace(files, "c2.yaml", "gateway: 10.0.0.100", "gateway: 10.0.0.101");
@@ -160,7 +162,7 @@ fn findings_that_stay_are_not_new_when_nodes_like_others_come_or_go() {
         replace(&mut files, "c2.yaml", "10.0.0.100", "10.0.0.99");
         files
     };
-    let after = |change: &dyn Fn(&mut Vec<(&'static str, String)>)| {
+    let after = |change: &dyn Fn(&mut Files)| {
         let mut files = old();
         change(&mut files);
         let change = compare(&read(&old()), &read(&files));

@@ -1,5 +1,6 @@
 //! Errors of drills.
 
+use crate::text::printable;
 use lnet_sim::Violation;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ pub enum DrillError {
         expected: String,
     },
     /// No simulated node or interface has this name.
-    #[error("no node of the drill is called {name:?}{hint}")]
+    #[error("no node of the drill is called {name:?}{}", printable(.hint))]
     UnknownElement {
         /// The name that was given.
         name: String,
@@ -29,7 +30,7 @@ pub enum DrillError {
         name: String,
     },
     /// The loss is not before the end of the time in which operations begin.
-    #[error("{element}: the loss at {at:?} is not before the end of the drill, {end:?}")]
+    #[error("{}: the loss at {at:?} is not before the end of the drill, {end:?}", printable(.element))]
     LossAfterEnd {
         /// The name of the element.
         element: String,
@@ -53,7 +54,7 @@ pub enum DrillError {
         nodes: usize,
     },
     /// The node's configuration was refused by its core.
-    #[error("{node}: {what}")]
+    #[error("{}: {what}", printable(.node))]
     Node {
         /// The name of the node.
         node: String,

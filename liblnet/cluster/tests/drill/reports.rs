@@ -160,4 +160,8 @@ fn names_from_files_can_neither_steer_the_terminal_nor_forge_lines() {
     assert!(!shown.contains(|it: char| it.is_control() && it != '\n'), "{shown:?}");
     assert!(!shown.lines().any(|line| line.starts_with("FAKE")), "{shown}");
     assert!(shown.contains("evil\\u{1b}[31m\\nFAKE-0:eth1 (lost)"), "{shown}");
+    for loss in ["nobody", "evil\x1b[31m\nFAKE-0:eth9"] {
+        let error = refused(&cluster, loss).to_string();
+        assert!(error.contains("evil\\u{1b}[31m\\nFAKE") && !error.contains(char::is_control), "{error:?}");
+    }
 }
