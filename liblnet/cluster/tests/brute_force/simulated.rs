@@ -16,7 +16,7 @@ pub(crate) fn all_pairs(seed: u64, nodes: &[Node]) -> Vec<(&Node, &Node, Nid, bo
     let config = WorldConfig { seed, trace: 0, check_every: 0, ..WorldConfig::default() };
     let mut world = World::new("brute force", config);
     let settings = Settings { alive_router_check_interval: 5, ..Settings::default() };
-    let discovery = if seed % 3 == 0 { DiscoveryMode::Off } else { DiscoveryMode::On };
+    let discovery = if seed.is_multiple_of(3) { DiscoveryMode::Off } else { DiscoveryMode::On };
     let ids: Vec<NodeId> =
         nodes.iter().map(|node| world.add_node(spec(node, settings).with_discovery(discovery))).collect();
     // The gateways are asked whether they forward, before they are used.
