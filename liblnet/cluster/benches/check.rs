@@ -43,6 +43,13 @@ fn address(octet: u8, number: u32) -> String {
     format!("10.{octet}.{}.{}", number >> 8, number & 0xff)
 }
 
+/// The routers in an order of its own for each node, as nodes keep routes.
+fn shuffled(seed: u32) -> Vec<u32> {
+    let mut routers: Vec<u32> = (1..=ROUTERS).collect();
+    fastrand::Rng::with_seed(seed.into()).shuffle(&mut routers);
+    routers
+}
+
 /// A configuration in the form of an export; without a number, without addresses.
 fn configuration(kind: &Kind, number: Option<u32>) -> String {
     let mut text = "net:\n".to_owned();
@@ -58,7 +65,7 @@ fn configuration(kind: &Kind, number: Option<u32>) -> String {
     }
     for ((own, _), far) in kind.nets.iter().zip(kind.to) {
         text.push_str(if text.contains("route:") { "" } else { "route:\n" });
-        for router in 1..=ROUTERS {
+        for router in shuffled(number.unwrap_or(0)) {
             let gateway = address(routers_on(own), router);
             writeln!(
                 text,

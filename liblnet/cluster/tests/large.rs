@@ -113,3 +113,35 @@ fn a_thousand_files_of_two_forms_are_two_classes() {
     let kinds: Vec<&str> = check(&cluster).iter().map(|finding| finding.kind.row().id).collect();
     assert_eq!(kinds, ["peer-credits-differ", "peer-credits-differ"]);
 }
+
+/// Nodes keep routes in an order of their own, and export them so: that makes no class of each node.
+#[test]
+fn routes_in_any_order_are_one_class() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(1);
+    let ni = |net: &str, address: &str| {
+        format!("  - {{net type: {net}, local NI(s): [{{nid: {address}@{net}, interfaces: {{0: eth0}}}}]}}\n")
+    };
+    let write = |name: String, text: String| fs::write(directory.path().join(name), text).unwrap();
+    for node in 0..400_u32 {
+        let (own, far, side) = if node < 380 { ("tcp", "tcp1", 0) } else { ("tcp1", "tcp", 1) };
+        let mut routers: Vec<u32> = (1..=8).collect();
+        random.shuffle(&mut routers);
+        let mut text =
+            format!("net:\n{}route:\n", ni(own, &format!("10.{side}.{}.{}", node / 250, node % 250)));
+        for router in routers {
+            writeln!(text, "  - {{net: {far}, gateway: 10.{side}.9.{router}@{own}}}").unwrap();
+        }
+        write(format!("node{node}.yaml"), text);
+    }
+    for router in 1..=8 {
+        let [one, other] =
+            [("tcp", 0), ("tcp1", 1)].map(|(net, side)| ni(net, &format!("10.{side}.9.{router}")));
+        write(format!("router{router}.yaml"), format!("net:\n{one}{other}routing: {{enable: 1}}\n"));
+    }
+    let cluster = input::read(&[directory.path()]).unwrap();
+    let counts: Vec<u64> = cluster.classes.iter().map(|class| class.count).collect();
+    assert_eq!(counts, [380, 20, 8]);
+    let kinds: Vec<&str> = check(&cluster).iter().map(|finding| finding.kind.row().id).collect();
+    assert_eq!(kinds, ["single-net", "single-net", "single-interface", "single-interface"]);
+}

@@ -20,24 +20,34 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
 /// A pair of groups that a loss has cut off, by their classes.
 type Cut = BTreeSet<(usize, usize)>;
 
-/// The pairs of classes of which some nodes reach each other, and no longer do after a loss.
-fn cut(facts: &Facts<'_>, lost: &Element) -> Cut {
+/// The pairs of classes of which some nodes reach each other, and no longer do after a loss. `only`: the node whose own paths alone can have
+/// changed, since no other node sends by it.
+fn cut(facts: &Facts<'_>, lost: &Element, only: Option<NodeRef>) -> Cut {
     let after = Reach::of(facts.cluster, &facts.nids, Some(lost));
     let groups = after.groups();
     let is_end = |index: &usize| !groups[*index].is_lost && facts.is_end(groups[*index].class);
     let ends: Vec<usize> = (0..groups.len()).filter(is_end).collect();
     let mut cut = Cut::new();
-    for (at, one) in ends.iter().enumerate() {
-        for other in &ends[at..] {
-            let classes = (groups[*one].class, groups[*other].class);
-            let is_pair = one != other || groups[*one].count > 1;
-            let was_mutual = || facts.reach.is_mutual(classes.0, classes.1);
-            if is_pair && !cut.contains(&classes) && was_mutual() && !after.is_mutual(*one, *other) {
-                cut.insert(classes);
-            }
+    for (one, other) in compared(&ends, only.and_then(|node| after.group_of(node))) {
+        let classes = (groups[one].class, groups[other].class);
+        let is_pair = one != other || groups[one].count > 1;
+        let was_mutual = || facts.reach.is_mutual(classes.0, classes.1);
+        if is_pair && !cut.contains(&classes) && was_mutual() && !after.is_mutual(one, other) {
+            cut.insert(classes);
         }
     }
     cut
+}
+
+/// The pairs of these groups that are to be compared, the lesser one first: those with the group `only`, or all.
+fn compared(ends: &[usize], only: Option<usize>) -> Vec<(usize, usize)> {
+    match only {
+        Some(group) if !ends.contains(&group) => Vec::new(),
+        Some(group) => ends.iter().map(|end| (group.min(*end), group.max(*end))).collect(),
+        None => {
+            ends.iter().enumerate().flat_map(|(at, one)| ends[at..].iter().map(|it| (*one, *it))).collect()
+        }
+    }
 }
 
 /// The pairs as text.
@@ -56,7 +66,7 @@ fn classes_of(cut: &Cut) -> Vec<usize> {
 
 fn nets(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for net in facts.cluster.nets() {
-        let cut = cut(facts, &Element::Net(net));
+        let cut = cut(facts, &Element::Net(net), None);
         if !cut.is_empty() {
             let what = format!("without net {net}, these are cut off: {}", pairs(facts, &cut));
             let place = |class: &Class| class.nis.iter().find(|ni| ni.net == net).map(|ni| ni.place);
@@ -68,7 +78,7 @@ fn nets(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
 
 fn switches(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for label in facts.cluster.switches() {
-        let cut = cut(facts, &Element::Switch(label.to_owned()));
+        let cut = cut(facts, &Element::Switch(label.to_owned()), None);
         if !cut.is_empty() {
             let what = format!("without switch {label}, these are cut off: {}", pairs(facts, &cut));
             let is_on = |ni: &&crate::model::ClassNi| ni.switches.iter().any(|its| its == label);
@@ -109,7 +119,7 @@ fn routers(
     let mut lone = BTreeSet::new();
     let mut by_class: BTreeMap<usize, (Vec<NodeRef>, Cut)> = BTreeMap::new();
     for node in gateways {
-        let cut = cut(facts, &Element::Node(*node));
+        let cut = cut(facts, &Element::Node(*node), None);
         if !cut.is_empty() {
             lone.insert(*node);
             let (nodes, all) = by_class.entry(node.class).or_default();
@@ -145,8 +155,9 @@ fn interfaces(
         let mut single: BTreeMap<usize, Cut> = BTreeMap::new();
         let by_interface = by_interface(class);
         for node in nodes {
+            let only = (!gateways.contains(&node)).then_some(node);
             for nis in &by_interface {
-                let cut = cut(facts, &Element::Interface { node, nis: nis.clone() });
+                let cut = cut(facts, &Element::Interface { node, nis: nis.clone() }, only);
                 if let (Some(first), false) = (nis.first(), cut.is_empty()) {
                     single.entry(*first).or_default().extend(cut);
                 }
@@ -177,4 +188,20 @@ fn by_interface(class: &Class) -> Vec<Vec<usize>> {
         }
     }
     all.into_iter().map(|(_, nis)| nis).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compared;
+
+    /// Fails if the loss of an interface of each class compares all pairs of classes: that is the third power of their number.
+    #[test]
+    fn only_pairs_with_the_group_that_has_changed_are_compared() {
+        let ends: Vec<usize> = (0..400).collect();
+        assert_eq!(compared(&ends, None).len(), 400 * 401 / 2);
+        assert_eq!(compared(&ends, Some(7)).len(), 400);
+        assert_eq!(compared(&[1, 3, 4], Some(3)), [(1, 3), (3, 3), (3, 4)]);
+        assert_eq!(compared(&[1, 4], Some(3)), []);
+        assert_eq!(compared(&[1, 4], None), [(1, 1), (1, 4), (4, 4)]);
+    }
 }

@@ -67,9 +67,14 @@ fn key(class: &Class) -> String {
     for ClassNi { net, interface, addresses, tunables, lnd, .. } in &class.nis {
         add(format_args!("\nni {net} {interface:?} {} {tunables:?} {lnd:?}", addresses.is_known()));
     }
-    for ClassRoute { net, gateway, hops, priority, sensitivity, .. } in &class.routes {
-        add(format_args!("\nroute {net} {gateway} {hops:?} {priority} {sensitivity:?}"));
-    }
+    // Nodes keep routes in an order of their own (RT-1), so that their exports have different orders of the same routes.
+    let text = |route: &ClassRoute| {
+        let ClassRoute { net, gateway, hops, priority, sensitivity, .. } = route;
+        format!("\nroute {net} {gateway} {hops:?} {priority} {sensitivity:?}")
+    };
+    let mut routes: Vec<String> = class.routes.iter().map(text).collect();
+    routes.sort_unstable();
+    routes.iter().for_each(|route| add(format_args!("{route}")));
     for ClassRule { src, dst, rte, action, messages, .. } in &class.rules {
         add(format_args!("\nrule {src:?} {dst:?} {rte:?} {action:?} {messages:?}"));
     }
