@@ -18,9 +18,9 @@ mod table;
 pub use finding::{Finding, MAX_SHOWN, listed};
 pub use table::{FindingKind, Row, Severity};
 
-use crate::model::{Cluster, NidIndex};
+use crate::model::{Cluster, NidIndex, NodeRef};
 use crate::reach::Reach;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the checks read: the cluster, and what follows from it.
 pub(crate) struct Facts<'a> {
@@ -28,7 +28,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) nids: NidIndex,
     /// The reachability with nothing lost: group `i` is class `i`.
     pub(crate) reach: Reach,
-    /// The classes that only pass messages on: routers, and nodes that others name as gateways. They need not reach all that they connect.
+    /// The classes that only pass messages on: they need not reach all that they connect.
     transit: BTreeSet<usize>,
 }
 
@@ -60,13 +60,30 @@ const CHECKS: &[Check] = &[
 pub fn check(cluster: &Cluster) -> Vec<Finding> {
     let nids = NidIndex::of(cluster);
     let reach = Reach::of(cluster, &nids, None);
-    let routers =
-        cluster.classes.iter().enumerate().filter(|(_, class)| class.is_router).map(|(index, _)| index);
-    let gateways = reach.groups().iter().flat_map(|group| &group.routes).filter_map(|route| route.node);
-    let transit = routers.chain(gateways.map(|node| node.class)).collect();
+    let transit = transit(cluster, &reach);
     let facts = Facts { cluster, nids, reach, transit };
     let mut findings = Vec::new();
     CHECKS.iter().for_each(|check| check(&facts, &mut findings));
     findings.sort_by_key(|finding| (finding.severity, finding.kind));
     findings
+}
+
+/// The classes that only pass messages on: those that forward, if a route names one of their nodes; and those whose nodes are all named by
+/// routes to nets that they are on or have routes to, which are routers that were meant to forward. A node that a route names by mistake
+/// does not make an end of its class a router.
+fn transit(cluster: &Cluster, reach: &Reach) -> BTreeSet<usize> {
+    let mut named: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+    for route in reach.groups().iter().flat_map(|group| &group.routes) {
+        let Some(NodeRef { class, node }) = route.node else { continue };
+        let Some(gateway) = cluster.classes.get(class) else { continue };
+        let leads_on = || gateway.is_on(route.net) || gateway.routes.iter().any(|own| own.net == route.net);
+        if gateway.is_router || leads_on() {
+            named.entry(class).or_default().insert(node);
+        }
+    }
+    let is_transit = |class: &usize, nodes: &BTreeSet<u64>| {
+        let is_every = |count| u64::try_from(nodes.len()) == Ok(count);
+        cluster.classes.get(*class).is_some_and(|class| class.is_router || is_every(class.count))
+    };
+    named.into_iter().filter(|(class, nodes)| is_transit(class, nodes)).map(|(class, _)| class).collect()
 }

@@ -1,4 +1,5 @@
-//! Pairs of classes that do not reach each other. Routers are no ends: they need not reach all that they connect.
+//! Pairs of classes that do not reach each other. Classes that only pass messages on are no ends: they need not reach
+//! all that they connect.
 
 use super::{Facts, Finding, FindingKind, gateways, listed};
 use crate::model::Class;
