@@ -1,7 +1,7 @@
 //! NIDs that two interfaces have, and interfaces whose NID is not known.
 
 use super::{Facts, Finding, FindingKind, listed};
-use crate::model::NidOwner;
+use crate::model::{Duplicate, NidOwner};
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     duplicates(facts, findings);
@@ -9,13 +9,19 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn duplicates(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
-    for (nid, count, one, other) in facts.nids.duplicates() {
+    for Duplicate { nid, one, other, count, runs, nodes: interfaces } in facts.nids.duplicates() {
         let who = |owner: NidOwner| {
             let class = facts.cluster.classes.get(owner.node.class);
             let ni = class.map_or_else(String::new, |class| class.ni_label(owner.ni));
             format!("{} of {}", ni, facts.cluster.node_name(owner.node))
         };
-        let more = if count > 1 { format!(", and {} more NIDs after it", count - 1) } else { String::new() };
+        let more = match (count, runs) {
+            (1, _) => String::new(),
+            (_, 1) => format!(", and {} more NIDs after it", count - 1),
+            _ => {
+                format!(", and there are {} more interfaces like these with a NID of another one", count - 1)
+            }
+        };
         let what = format!("{nid} is the NID of {} and of {}{more}", who(one), who(other));
         let class = other.node.class;
         let ni = facts.cluster.classes.get(class).and_then(|class| class.nis.get(other.ni));
@@ -25,7 +31,8 @@ fn duplicates(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let finding = Finding::new(FindingKind::DuplicateNid, facts.cluster, &classes, place, what);
         let mut nodes = vec![facts.cluster.node_name(other.node), facts.cluster.node_name(one.node)];
         nodes.dedup();
-        let node_count = count.saturating_mul(if nodes.len() > 1 { 2 } else { 1 });
+        // Interfaces of one node are counted once.
+        let node_count = if one.node == other.node { interfaces.div_ceil(2) } else { interfaces };
         findings.push(Finding { nodes, node_count, ..finding.with_subjects([nid]) });
     }
 }

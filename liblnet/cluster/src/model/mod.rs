@@ -11,7 +11,7 @@ mod nids;
 pub use addresses::{Addresses, Run};
 pub use class::{Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
 pub use element::{Element, NodeRef};
-pub use nids::{NidIndex, NidOwner};
+pub use nids::{Duplicate, NidIndex, NidOwner};
 
 use lnet_wire::NetId;
 use std::collections::BTreeSet;
