@@ -4,6 +4,7 @@ use super::{Facts, Finding, FindingKind, listed};
 use crate::model::{Class, ClassPeer, NodeRef};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for (index, class) in facts.cluster.classes.iter().enumerate() {
@@ -36,8 +37,10 @@ fn of_peer(facts: &Facts<'_>, index: usize, class: &Class, peer: &ClassPeer) -> 
     let real = facts.cluster.classes.get(owner.class)?.nid(0, owner.node)?;
     let name = facts.cluster.node_name(*owner);
     // A node that has pinged itself has itself as a peer, by each NID that it pinged.
-    let is_itself =
-        peer.nodes == 1 && peer.file.file_stem().is_some_and(|stem| stem.to_string_lossy() == name);
+    let is_called = |path: &Path| path.to_string_lossy() == name;
+    let (stem, file) = (peer.file.file_stem().map(Path::new), peer.file.as_path());
+    let is_itself = peer.nodes == 1
+        && (stem.is_some_and(is_called) || is_called(&file.with_extension("")) || is_called(file));
     if !peer.multi_rail || real == *primary || facts.nids.owner(*primary).is_none() || is_itself {
         return None;
     }

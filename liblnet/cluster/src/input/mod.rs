@@ -14,6 +14,7 @@ pub use topology::SCHEMA as TOPOLOGY_SCHEMA;
 use crate::model::{Class, Cluster};
 use grouping::Grouping;
 use lnet_dlc::model::Place;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -49,8 +50,16 @@ impl fmt::Display for InputProblem {
 /// cluster: a check of a part would find nodes missing that are there.
 pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Cluster, Vec<InputProblem>> {
     let mut reading = Reading::default();
+    let mut files = Files::default();
     for path in paths {
-        reading.path(path.as_ref());
+        reading.find(path.as_ref(), &mut files);
+    }
+    files.topologies.iter().for_each(|file| reading.file(file, None));
+    // The configuration of a class is that of no node of its own, wherever it is.
+    let named: BTreeSet<PathBuf> = reading.classes.iter().map(|class| identity(&class.file)).collect();
+    files.nodes.retain(|file| !named.contains(&identity(file)));
+    for (file, name) in files.nodes.iter().zip(node_names(&files.nodes)) {
+        reading.file(file, Some(&name));
     }
     let mut cluster = reading.grouping.cluster();
     let first_of_topologies = cluster.classes.len();
@@ -65,7 +74,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Cluster, Vec<InputProblem>> {
     if reading.problems.is_empty() { Ok(cluster) } else { Err(reading.problems) }
 }
 
-/// What was read so far.
+/// The nodes and classes that were read so far, and the problems.
 #[derive(Default)]
 struct Reading {
     /// The nodes that have a file each.
@@ -77,10 +86,19 @@ struct Reading {
     problems: Vec<InputProblem>,
 }
 
+/// The files of all paths, each once.
+#[derive(Default)]
+struct Files {
+    topologies: Vec<PathBuf>,
+    nodes: Vec<PathBuf>,
+    known: BTreeSet<PathBuf>,
+}
+
 impl Reading {
-    fn path(&mut self, path: &Path) {
+    /// Finds the files of a path.
+    fn find(&mut self, path: &Path, files: &mut Files) {
         if !path.is_dir() {
-            return self.file(path);
+            return self.found(path.to_owned(), files);
         }
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
@@ -90,29 +108,36 @@ impl Reading {
             let extension = path.extension().and_then(|extension| extension.to_str());
             extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) && path.is_file()
         };
-        let mut files: Vec<_> =
-            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_meant).collect();
+        let mut all: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_meant).collect();
         // Names with numbers in the order of the numbers, so that consecutive addresses are consecutive nodes.
-        files.sort_by_cached_key(|path| natural_key(&path.to_string_lossy()));
-        let is_topology = |file: &&PathBuf| text_of(file).is_ok_and(|text| topology::is_topology(&text));
-        let (topologies, nodes): (Vec<_>, Vec<_>) = files.iter().partition(is_topology);
-        topologies.into_iter().for_each(|file| self.file(file));
-        // The configuration of a class is that of no node of its own.
-        let named: Vec<PathBuf> = self.classes.iter().map(|class| class.file.clone()).collect();
-        nodes.into_iter().filter(|file| !named.contains(file)).for_each(|file| self.file(file));
+        all.sort_by_cached_key(|path| natural_key(&path.to_string_lossy()));
+        all.into_iter().for_each(|file| self.found(file, files));
     }
 
-    fn file(&mut self, file: &Path) {
+    /// Adds a file, unless it was found by another path before.
+    fn found(&mut self, file: PathBuf, files: &mut Files) {
+        if !files.known.insert(identity(&file)) {
+            return;
+        }
+        match text_of(&file) {
+            Ok(text) if topology::is_topology(&text) => files.topologies.push(file),
+            Ok(_) => files.nodes.push(file),
+            Err(error) => self.wrong(&file, None, &format!("cannot be read: {error}")),
+        }
+    }
+
+    /// Reads a topology file, or the configuration of the node `node`.
+    fn file(&mut self, file: &Path, node: Option<&str>) {
         let text = match text_of(file) {
             Ok(text) => text,
             Err(error) => return self.wrong(file, None, &format!("cannot be read: {error}")),
         };
-        let result = match topology::is_topology(&text) {
-            true => topology::read(file, &text, self.classes.len()).map(|topology| {
+        let result = match node {
+            None => topology::read(file, &text, self.classes.len()).map(|topology| {
                 self.classes.extend(topology.classes);
                 self.apart.extend(topology.apart);
             }),
-            false => node::read(file, &text).map(|node| self.grouping.add(node)),
+            Some(name) => node::read(file, name, &text).map(|node| self.grouping.add(node)),
         };
         // A file that several classes name has its problems once.
         for problem in result.err().into_iter().flatten() {
@@ -125,6 +150,27 @@ impl Reading {
     fn wrong(&mut self, file: &Path, at: Option<Place>, text: &str) {
         self.problems.push(InputProblem { file: file.to_owned(), at, text: text.to_owned() });
     }
+}
+
+/// The path by which a file is known whatever path names it.
+fn identity(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned())
+}
+
+/// The names of nodes: those of their files without the extensions; of files with equal names, with their directories; and of such that are
+/// equal then, also with their extensions.
+fn node_names(files: &[PathBuf]) -> Vec<String> {
+    let mut names: Vec<String> = files.iter().map(|file| node::name_of(file)).collect();
+    for longer in [|file: &Path| file.with_extension(""), Path::to_owned] {
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        names.iter().for_each(|name| *counts.entry(name.clone()).or_default() += 1);
+        for (name, file) in names.iter_mut().zip(files) {
+            if counts.get(name).is_some_and(|count| *count > 1) {
+                *name = longer(file).to_string_lossy().into_owned();
+            }
+        }
+    }
+    names
 }
 
 /// The text of a file of at most [`lnet_dlc::yaml::tree::MAX_SIZE`] bytes; a longer one is refused when it is parsed.

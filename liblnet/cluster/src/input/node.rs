@@ -15,17 +15,20 @@ use std::path::Path;
 /// The beginning of a file.
 const BEGINNING: Place = Place { line: 1, column: 1 };
 
-/// Reads the configuration of one node, in any form that `lnetctl import` reads. The class has one node, whose name is that of the file
-/// without its extension.
-pub(super) fn read(file: &Path, text: &str) -> Result<Class, Vec<InputProblem>> {
+/// The usual name of the node of a file: that of the file without its extension.
+pub(super) fn name_of(file: &Path) -> String {
+    file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Reads the configuration of one node, in any form that `lnetctl import` reads. The class has one node, with this name.
+pub(super) fn read(file: &Path, name: &str, text: &str) -> Result<Class, Vec<InputProblem>> {
     let problem = |at, text| InputProblem { file: file.to_owned(), at: Some(at), text };
     let document = yaml::read_with(text, Purpose::Add, Names::without_resolver())
         .map_err(|problems| problems.into_iter().map(|it| problem(it.at, it.text)).collect::<Vec<_>>())?;
-    let name = file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut class = Class {
-        name: name.clone(),
+        name: name.to_owned(),
         count: 1,
-        nodes: vec![name],
+        nodes: vec![name.to_owned()],
         file: file.to_owned(),
         config: Document::default(),
         nis: Vec::new(),

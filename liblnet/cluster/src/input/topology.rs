@@ -151,7 +151,7 @@ impl Reader<'_> {
                 return self.wrong(config.at, format!("{} cannot be read: {error}", path.display()));
             }
         };
-        let mut class = match node::read(&path, &text) {
+        let mut class = match node::read(&path, name, &text) {
             Ok(class) => class,
             Err(problems) => return self.problems.extend(problems),
         };

@@ -1,0 +1,79 @@
+//! Paths of files: each file is one node or one class, whatever paths lead to it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use lnet_cluster::checks::check;
+use lnet_cluster::input;
+use lnet_cluster::model::NodeRef;
+use std::fs;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// Makes a directory with files, which may be in directories of it.
+fn directory(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    directory
+}
+
+/// The configuration of a node with one interface.
+fn node(address: &str) -> String {
+    format!("net:\n  - {{net type: tcp, local NI(s): [{{nid: {address}@tcp, interfaces: {{0: eth0}}}}]}}\n")
+}
+
+/// The names of all nodes, the directory left out; and the kinds of findings.
+fn read(directory: &TempDir, paths: &[&str]) -> (Vec<String>, Vec<&'static str>) {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| directory.path().join(path)).collect();
+    let cluster = input::read(&paths).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let names = (0..cluster.classes.len()).flat_map(|class| {
+        let (cluster, count) = (&cluster, cluster.classes[class].count);
+        (0..count).map(move |node| cluster.node_name(NodeRef { class, node }))
+    });
+    let prefix = format!("{}/", directory.path().display());
+    let names = names.map(|name| name.replace(&prefix, "")).collect();
+    (names, check(&cluster).iter().map(|finding| finding.kind.row().id).collect())
+}
+
+#[test]
+fn the_file_of_a_class_is_no_node_wherever_it_is() {
+    let client = node("10.0.0.1");
+    let topology = |class: &str| format!("classes:\n  clients: {{class: {class}}}\n");
+    let directory = directory(&[
+        ("near/client.yaml", &client),
+        ("near/topology.yaml", &topology("../near/./client.yaml")),
+        ("far/topology.yaml", &topology("../near/client.yaml")),
+    ]);
+    for paths in [
+        &["near"][..],
+        &["near/client.yaml", "far/topology.yaml"],
+        &["near/client.yaml", "near/topology.yaml"],
+        &["near/topology.yaml", "near", "near/topology.yaml"],
+    ] {
+        let (names, found) = read(&directory, paths);
+        assert_eq!((names, found), (vec!["clients".to_owned()], vec![]), "{paths:?}");
+    }
+}
+
+#[test]
+fn a_file_that_several_paths_lead_to_is_one_node() {
+    let directory = directory(&[("x/mds1.yaml", &node("10.0.0.1")), ("x/mds2.yaml", &node("10.0.0.2"))]);
+    let (names, found) = read(&directory, &["x", "x/mds1.yaml", "x/../x"]);
+    assert_eq!(names, ["mds1", "mds2"]);
+    assert!(!found.contains(&"duplicate-nid"), "{found:?}");
+}
+
+#[test]
+fn nodes_with_equal_names_are_told_apart_by_their_directories() {
+    let directory = directory(&[
+        ("x/mds1.yaml", &node("10.0.0.1")),
+        ("y/mds1.yaml", &node("10.0.0.2")),
+        ("y/mds1.yml", &node("10.0.0.3")),
+        ("y/mds2.yaml", &node("10.0.0.4")),
+    ]);
+    let (mut names, _) = read(&directory, &["x", "y"]);
+    names.sort_unstable();
+    assert_eq!(names, ["mds2", "x/mds1", "y/mds1.yaml", "y/mds1.yml"]);
+}
