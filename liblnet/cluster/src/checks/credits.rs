@@ -19,10 +19,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn above(facts: &Facts<'_>, index: usize, class: &Class, findings: &mut Vec<Finding>) {
-    let is_above = |ni: &usize| {
-        let tunables = class.nis[*ni].tunables;
-        matches!((tunables.peer_credits, tunables.credits), (Some(of_peer), Some(all)) if of_peer > all)
-    };
+    let is_above = |ni: &usize| class.nis[*ni].peer_credits() > class.nis[*ni].credits();
     let all: Vec<usize> = (0..class.nis.len()).filter(is_above).collect();
     let Some(first) = all.first() else { return };
     let names: Vec<String> = all.iter().map(|ni| class.ni_label(*ni)).collect();
@@ -44,12 +41,12 @@ fn too_few(facts: &Facts<'_>, index: usize, class: &Class, net: NetId) -> Option
     let shares = servers.saturating_mul(u64::try_from(nis.len()).unwrap_or(1)).max(1);
     let share = clients.div_ceil(shares);
     let least = share.div_ceil(MAX_NODES_PER_CREDIT);
-    let small =
-        nis.iter().find(|ni| ni.tunables.credits.is_some_and(|credits| u64::from(credits) < least))?;
-    let credits = small.tunables.credits.unwrap_or_default();
+    let small = nis.iter().find(|ni| u64::from(ni.credits()) < least)?;
+    let said = if small.tunables.credits.is_some() { "" } else { ", the default," };
     let what = format!(
-        "{}: {credits} credits on {net} for {share} nodes on each interface, of {clients} in all",
-        class.label()
+        "{}: {} credits{said} on {net} for {share} nodes on each interface, of {clients} in all",
+        class.label(),
+        small.credits()
     );
     let finding = Finding::new(FindingKind::CreditsTooFew, facts.cluster, &[index], small.place, what);
     Some(finding.with_subjects([net]).with_mend(format!(

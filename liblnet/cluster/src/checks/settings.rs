@@ -42,7 +42,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
             })
         };
         let name = format!("peer_credits on {net}");
-        let credits = values(|ni| ni.tunables.peer_credits);
+        let credits = values(|ni| Some(ni.peer_credits()));
         findings.extend(difference(facts, FindingKind::PeerCreditsDiffer, &name, credits));
         let mtu = values(|ni| ni.mtu);
         findings.extend(difference(facts, FindingKind::MtuDiffers, &format!("the MTU on {net}"), mtu));

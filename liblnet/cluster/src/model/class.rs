@@ -164,6 +164,16 @@ impl Class {
 }
 
 impl ClassNi {
+    /// The credits of the interface: those of the file, or the default of drivers.
+    pub fn credits(&self) -> u32 {
+        self.tunables.credits.unwrap_or(lnet_core::NiTunables::default().credits)
+    }
+
+    /// The credits for each peer NI: those of the file, or the default of drivers.
+    pub fn peer_credits(&self) -> u32 {
+        self.tunables.peer_credits.unwrap_or(lnet_core::NiTunables::default().peer_credits)
+    }
+
     /// The switch that the interface of a node is connected to.
     pub fn switch_of(&self, node: u64) -> Option<&str> {
         let count = u64::try_from(self.switches.len()).ok().filter(|count| *count > 0)?;
