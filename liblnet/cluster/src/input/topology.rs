@@ -44,7 +44,8 @@ pub(super) fn is_topology(text: &str) -> bool {
 /// Reads a topology file. Names of files in it are relative to its directory. `before` is the number of classes of topology files that were
 /// read before.
 pub(super) fn read(file: &Path, text: &str, before: usize) -> Result<Topology, Vec<InputProblem>> {
-    let mut reader = Reader { file, problems: Vec::new(), topology: Topology::default(), before };
+    let mut reader =
+        Reader { file, problems: Vec::new(), topology: Topology::default(), before, refused: Vec::new() };
     match documents(text, MAX_TOPOLOGY_DEPTH) {
         Ok(roots) => roots.iter().for_each(|root| reader.root(root)),
         Err(problem) => reader.wrong(problem.at, problem.text),
@@ -57,6 +58,8 @@ struct Reader<'a> {
     problems: Vec<InputProblem>,
     topology: Topology,
     before: usize,
+    /// The interfaces of the class that is read whose addresses have mistakes.
+    refused: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -167,7 +170,10 @@ impl Reader<'_> {
             let texts = reader.scalars(node, "an address");
             match parse_addresses(texts, count) {
                 Ok(addresses) => ni.addresses = addresses,
-                Err(text) => reader.wrong(node.at, text),
+                Err(text) => {
+                    reader.refused.push(interface_key(ni));
+                    reader.wrong(node.at, text);
+                }
             }
         });
         self.of_interfaces(&mut class, value("switches"), "switches", |reader, ni, node| {
@@ -176,9 +182,9 @@ impl Reader<'_> {
         self.of_interfaces(&mut class, value("mtu"), "mtu", |reader, ni, node| {
             ni.mtu = reader.number(node, "mtu", 68, MAX_MTU).and_then(|mtu| u32::try_from(mtu).ok());
         });
-        for ni in class.nis.iter().filter(|ni| count > 1 && !ni.addresses.is_known()) {
-            let key =
-                ni.interface.as_ref().map_or_else(|| ni.net.to_string(), |name| format!("{name}@{}", ni.net));
+        let refused = std::mem::take(&mut self.refused);
+        let without = class.nis.iter().filter(|ni| count > 1 && !ni.addresses.is_known());
+        for key in without.map(interface_key).filter(|key| !refused.contains(key)) {
             self.wrong(
                 entry.at,
                 format!("class '{name}' has no addresses for {key}; add them under 'addresses'"),
@@ -252,6 +258,11 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// The key by which a topology file names an interface: `INTERFACE@NET`, or `NET` without a name.
+fn interface_key(ni: &crate::model::ClassNi) -> String {
+    ni.interface.as_ref().map_or_else(|| ni.net.to_string(), |name| format!("{name}@{}", ni.net))
 }
 
 /// The keys of a class.

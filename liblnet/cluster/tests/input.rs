@@ -1,4 +1,4 @@
-//! Paths of files: each file is one node or one class, whatever paths lead to it.
+//! Reading of files: each is one node or one class, whatever paths lead to it, and has each mistake once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet_cluster::checks::check;
@@ -76,4 +76,20 @@ fn nodes_with_equal_names_are_told_apart_by_their_directories() {
     let (mut names, _) = read(&directory, &["x", "y"]);
     names.sort_unstable();
     assert_eq!(names, ["mds2", "x/mds1", "y/mds1.yaml", "y/mds1.yml"]);
+}
+
+/// Each mistake of a topology file is said once: addresses that are refused are not also missing.
+#[test]
+fn addresses_that_are_too_few_are_the_only_problem() {
+    let directory = directory(&[
+        (
+            "node.yaml",
+            "net:\n  - net type: tcp\n    local NI(s):\n      - {interfaces: {0: eth0}}\n      - {interfaces: {0: eth1}}\n",
+        ),
+        ("topology.yaml", "classes:\n  a: {count: 3, class: node.yaml, addresses: {eth0: 10.0.0.0/30}}\n"),
+    ]);
+    let problems = input::read(&[directory.path()]).unwrap_err();
+    let texts: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
+    let missing = "class 'a' has no addresses for eth1@tcp; add them under 'addresses'";
+    assert_eq!(texts, ["these are 2 addresses for 3 nodes; give more", missing]);
 }
