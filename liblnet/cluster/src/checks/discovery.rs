@@ -25,7 +25,11 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     }
     let Some(first) = off.first().and_then(|index| classes.get(*index)) else { return };
     let labels = |indices: &BTreeSet<usize>| listed(indices.iter().map(|index| classes[*index].label()));
-    let what = format!("discovery is off on {}; of {} one interface is used", labels(&off), labels(&unused));
+    let what = format!(
+        "discovery is off on {}; of each of {} only one interface is used",
+        labels(&off),
+        labels(&unused)
+    );
     let about: Vec<usize> = off.iter().copied().collect();
     findings.push(Finding::new(FindingKind::DiscoveryOff, facts.cluster, &about, first.settings_at, what));
 }

@@ -12,6 +12,7 @@ pub use addresses::parse_addresses;
 pub use topology::SCHEMA as TOPOLOGY_SCHEMA;
 
 use crate::model::{Class, Cluster};
+use crate::report::printable;
 use grouping::Grouping;
 use lnet_dlc::model::Place;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,10 +39,11 @@ pub struct InputProblem {
 
 impl fmt::Display for InputProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.file.display();
+        let file = self.file.to_string_lossy();
+        let (file, text) = (printable(&file), printable(&self.text));
         match self.at {
-            Some(at) => write!(f, "{file}:{at}: {}", self.text),
-            None => write!(f, "{file}: {}", self.text),
+            Some(at) => write!(f, "{file}:{at}: {text}"),
+            None => write!(f, "{file}: {text}"),
         }
     }
 }

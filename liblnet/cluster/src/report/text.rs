@@ -3,6 +3,7 @@
 use super::Counts;
 use crate::checks::{Finding, FindingKind};
 use crate::model::Cluster;
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// The report: findings grouped by kind, the worst first, and a summary as the last line.
@@ -25,8 +26,9 @@ fn write(text: &mut String, cluster: &Cluster, findings: &[Finding]) -> fmt::Res
             writeln!(text, "    why: {}", finding.why)?;
             last = Some((finding.kind, finding.severity));
         }
-        writeln!(text, "  {}:{}: {}", finding.file.display(), finding.place, finding.what)?;
-        writeln!(text, "    mend: {}", finding.mend)?;
+        let file = finding.file.to_string_lossy();
+        writeln!(text, "  {}:{}: {}", printable(&file), finding.place, printable(&finding.what))?;
+        writeln!(text, "    mend: {}", printable(&finding.mend))?;
     }
     if last.is_some() {
         writeln!(text)?;
@@ -43,6 +45,22 @@ fn write(text: &mut String, cluster: &Cluster, findings: &[Finding]) -> fmt::Res
         counted(classes, "class", "classes"),
         counted(nets, "net", "nets"),
     )
+}
+
+/// A text of files for a line of a terminal: control characters, which could begin a line or change colours, are written as escapes such
+/// as `\u{1b}`.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => out.extend(letter.escape_default()),
+            false => out.push(letter),
+        }
+    }
+    Cow::Owned(out)
 }
 
 fn counted(count: impl TryInto<u64> + fmt::Display + Copy, one: &str, many: &str) -> String {
