@@ -22,7 +22,7 @@ use crate::model::{Cluster, NidIndex, NodeRef};
 use crate::reach::Reach;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the checks read: the cluster, and what follows from it.
+/// The facts that the checks read: the cluster, and what follows from it.
 pub(crate) struct Facts<'a> {
     pub(crate) cluster: &'a Cluster,
     pub(crate) nids: NidIndex,

@@ -163,7 +163,7 @@ impl Interval {
     }
 }
 
-/// How many numbers there are from one to another, both included.
+/// The number of numbers from one to another, both included.
 fn nodes_between(first: u128, last: u128) -> u64 {
     let count = last.checked_sub(first).map_or(0, |more| more.saturating_add(1));
     u64::try_from(count).unwrap_or(u64::MAX)

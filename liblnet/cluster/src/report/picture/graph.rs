@@ -9,9 +9,9 @@ pub enum Status {
     /// Nothing is wrong with it.
     #[default]
     Sound,
-    /// Its loss cuts nodes off.
+    /// The loss of the part cuts nodes off.
     Single,
-    /// It does not work, or an error is about it.
+    /// The part does not work, or an error is about it.
     Broken,
 }
 

@@ -141,7 +141,7 @@ struct Stand {
     vertex: usize,
     /// The number of bars above.
     gap: usize,
-    /// Its links to bars above, and below; each from the top.
+    /// The links of the vertex to bars above, and below; each from the top.
     up: Vec<usize>,
     down: Vec<usize>,
     width: u32,
