@@ -4,6 +4,7 @@
 
 mod credits;
 mod discovery;
+mod families;
 mod finding;
 mod gateways;
 mod nids;
@@ -48,6 +49,7 @@ const CHECKS: &[Check] = &[
     pairs::check,
     symmetry::check,
     nids::check,
+    families::check,
     peers::check,
     discovery::check,
     settings::check,

@@ -57,7 +57,7 @@ fn without_addresses(class: &Class) -> Class {
     class
 }
 
-/// All of a configuration that matters to the checks but addresses, peers and places in the file, as text.
+/// All of a configuration that matters to the checks but addresses apart from their families, peers and places in the file, as text.
 fn key(class: &Class) -> String {
     let mut key = format!("{} {:?}", class.is_router, class.settings);
     let mut add = |args: std::fmt::Arguments<'_>| {
@@ -65,7 +65,8 @@ fn key(class: &Class) -> String {
         let _written = key.write_fmt(args);
     };
     for ClassNi { net, interface, addresses, tunables, lnd, .. } in &class.nis {
-        add(format_args!("\nni {net} {interface:?} {} {tunables:?} {lnd:?}", addresses.is_known()));
+        let families = (addresses.has_ipv4(), addresses.has_ipv6());
+        add(format_args!("\nni {net} {interface:?} {families:?} {tunables:?} {lnd:?}"));
     }
     // Nodes keep routes in an order of their own (RT-1), so that their exports have different orders of the same routes.
     let text = |route: &ClassRoute| {

@@ -52,6 +52,16 @@ impl Addresses {
         !self.runs.is_empty()
     }
 
+    /// Whether some address has four bytes.
+    pub fn has_ipv4(&self) -> bool {
+        self.runs.iter().any(|run| !is_long(run.first))
+    }
+
+    /// Whether some address has sixteen bytes.
+    pub fn has_ipv6(&self) -> bool {
+        self.runs.iter().any(|run| is_long(run.first))
+    }
+
     /// The number of addresses.
     pub fn count(&self) -> u64 {
         self.runs.iter().map(|run| run.count).sum()
