@@ -1,6 +1,7 @@
 //! A class: nodes that are configured alike.
 
 use super::Addresses;
+use lnet_core::NiTunables as DriverTunables;
 use lnet_dlc::model::{Document, Place};
 use lnet_dlc::ops::policy::RuleAction;
 use lnet_dlc::request::{LndTunables, NiTunables};
@@ -166,12 +167,12 @@ impl Class {
 impl ClassNi {
     /// The credits of the interface: those of the file, or the default of drivers.
     pub fn credits(&self) -> u32 {
-        self.tunables.credits.unwrap_or(lnet_core::NiTunables::default().credits)
+        self.tunables.credits.unwrap_or_else(|| DriverTunables::default().credits)
     }
 
     /// The credits for each peer NI: those of the file, or the default of drivers.
     pub fn peer_credits(&self) -> u32 {
-        self.tunables.peer_credits.unwrap_or(lnet_core::NiTunables::default().peer_credits)
+        self.tunables.peer_credits.unwrap_or_else(|| DriverTunables::default().peer_credits)
     }
 
     /// The switch that the interface of a node is connected to.
