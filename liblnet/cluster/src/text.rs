@@ -1,6 +1,7 @@
 //! Text for a terminal: names from files, counts.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// The text with each character escaped that moves the cursor, changes colours, ends the line, or turns the direction of writing, so
 /// that a name from a file can neither forge a line of a report nor hide one.
@@ -24,8 +25,9 @@ fn is_escaped(character: char) -> bool {
 }
 
 /// A count with its noun.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+pub(crate) fn counted(count: impl TryInto<u64> + Display + Copy, one: &str, many: &str) -> String {
+    let word = if count.try_into().is_ok_and(|count| count == 1) { one } else { many };
+    format!("{count} {word}")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub use addresses::parse_addresses;
 pub use topology::SCHEMA as TOPOLOGY_SCHEMA;
 
 use crate::model::{Class, Cluster};
-use crate::report::printable;
+use crate::text::printable;
 use grouping::Grouping;
 use lnet_dlc::model::Place;
 use std::collections::{BTreeMap, BTreeSet};

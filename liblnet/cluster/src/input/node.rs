@@ -107,7 +107,7 @@ fn nis(item: &NetItem, at: Place) -> Result<Vec<ClassNi>, (Place, String)> {
         let exported = ni.nid.filter(|nid| nid.net() == net).map(Nid::address);
         ClassNi {
             net,
-            interface: ni.link.clone().or(name.filter(|_| own.is_none())),
+            interface: ni.link.clone().or_else(|| name.filter(|_| own.is_none())),
             addresses: own.or(exported).map_or(Addresses::UNKNOWN, Addresses::one),
             switches: Vec::new(),
             mtu: None,
@@ -141,4 +141,28 @@ fn peer(item: &Item<PeerItem>, file: &Path) -> Option<ClassPeer> {
     let others = nids.iter().flatten().copied().filter(|nid| *nid != primary);
     let nids = std::iter::once(primary).chain(others).collect();
     Some(ClassPeer { nids, multi_rail: *multi_rail, nodes: 1, file: file.to_owned(), place: item.at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_has_its_name_and_its_nid_whatever_its_family() {
+        for nid in ["10.0.0.1@tcp", "fd99::1@tcp"] {
+            let text = format!(
+                "net:\n- net type: tcp\n  local NI(s):\n  - nid: {nid}\n    interfaces:\n      0: eth0\n"
+            );
+            let class = read(Path::new("a.yaml"), "a", &text).unwrap();
+            assert_eq!(class.nis[0].interface.as_deref(), Some("eth0"), "{nid}");
+            assert_eq!(class.nid(0, 0), Some(nid.parse().unwrap()), "{nid}");
+        }
+    }
+
+    #[test]
+    fn names_of_hosts_are_refused_and_not_looked_up() {
+        let text = "route:\n- net: tcp1\n  gateway: localhost@tcp\n";
+        let problems = read(Path::new("a.yaml"), "a", text).unwrap_err();
+        assert!(problems[0].text.contains("not looked up"), "{problems:?}");
+    }
 }

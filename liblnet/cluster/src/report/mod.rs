@@ -5,7 +5,6 @@ pub mod picture;
 mod text;
 
 pub use json::{SCHEMA, to_value};
-pub(crate) use text::printable;
 pub use text::to_text;
 
 use crate::checks::{Finding, Severity};

@@ -3,7 +3,7 @@
 use super::Counts;
 use crate::checks::{Finding, FindingKind};
 use crate::model::Cluster;
-use std::borrow::Cow;
+use crate::text::{counted, printable};
 use std::fmt::{self, Write};
 
 /// The report: findings grouped by kind, the worst first, and a summary as the last line.
@@ -45,25 +45,4 @@ fn write(text: &mut String, cluster: &Cluster, findings: &[Finding]) -> fmt::Res
         counted(classes, "class", "classes"),
         counted(nets, "net", "nets"),
     )
-}
-
-/// A text of files for a line of a terminal: control characters, which could begin a line or change colours, are written as escapes such
-/// as `\u{1b}`.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter.is_control() {
-            true => out.extend(letter.escape_default()),
-            false => out.push(letter),
-        }
-    }
-    Cow::Owned(out)
-}
-
-fn counted(count: impl TryInto<u64> + fmt::Display + Copy, one: &str, many: &str) -> String {
-    let word = if count.try_into().is_ok_and(|count| count == 1) { one } else { many };
-    format!("{count} {word}")
 }
