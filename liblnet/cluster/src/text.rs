@@ -1,7 +1,10 @@
-//! Text for a terminal: names from files, counts.
+//! Text for a terminal: names from files, counts, lists.
 
 use std::borrow::Cow;
 use std::fmt::Display;
+
+/// The most names of nodes, nets or pairs that a finding shows; it says how many more there are.
+pub(crate) const MAX_SHOWN: usize = 4;
 
 /// The text with each character escaped that moves the cursor, changes colours, ends the line, or turns the direction of writing, so
 /// that a name from a file can neither forge a line of a report nor hide one.
@@ -28,6 +31,15 @@ fn is_escaped(character: char) -> bool {
 pub(crate) fn counted(count: impl TryInto<u64> + Display + Copy, one: &str, many: &str) -> String {
     let word = if count.try_into().is_ok_and(|count| count == 1) { one } else { many };
     format!("{count} {word}")
+}
+
+/// Some texts with commas between, at most [`MAX_SHOWN`], and the number of the others.
+pub(crate) fn listed<T: ToString>(texts: impl IntoIterator<Item = T>) -> String {
+    let all: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
+    match all.len().checked_sub(MAX_SHOWN) {
+        None | Some(0) => all.join(", "),
+        Some(more) => format!("{} and {more} more", all[..MAX_SHOWN].join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Credits: whether they carry the nodes that an interface serves.
 
-use super::{Facts, Finding, FindingKind, listed};
+use super::{Facts, Finding, FindingKind};
 use crate::model::Class;
+use crate::text::listed;
 use lnet_wire::NetId;
 
 /// A class whose nodes are at least so many times as numerous as those of another one is served by that.

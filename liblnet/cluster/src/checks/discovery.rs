@@ -1,7 +1,8 @@
 //! Discovery that is off where nodes have several interfaces.
 
-use super::{Facts, Finding, FindingKind, listed};
+use super::{Facts, Finding, FindingKind};
 use crate::model::{Class, NodeRef};
+use crate::text::listed;
 use lnet_settings::DiscoveryMode;
 use lnet_wire::NetId;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! Address families: nodes that have a net in common, and no family on it.
 
-use super::{Facts, Finding, FindingKind, Severity, listed};
+use super::{Facts, Finding, FindingKind, Severity};
 use crate::model::Class;
+use crate::text::listed;
 use lnet_wire::NetId;
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {

@@ -2,11 +2,9 @@
 
 use super::{FindingKind, Severity};
 use crate::model::{Cluster, Element};
+use crate::text::MAX_SHOWN;
 use lnet_dlc::model::Place;
 use std::path::PathBuf;
-
-/// The most names of nodes, nets or pairs that a finding shows; it says how many more there are.
-pub const MAX_SHOWN: usize = 4;
 
 /// Something that is wrong with a cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,14 +86,5 @@ impl Finding {
     /// The same with another remedy.
     pub(crate) fn with_mend(self, mend: String) -> Self {
         Self { mend, ..self }
-    }
-}
-
-/// Some texts with commas between, at most [`MAX_SHOWN`], and the number of the others.
-pub fn listed<T: ToString>(texts: impl IntoIterator<Item = T>) -> String {
-    let all: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
-    match all.len().checked_sub(MAX_SHOWN) {
-        None | Some(0) => all.join(", "),
-        Some(more) => format!("{} and {more} more", all[..MAX_SHOWN].join(", ")),
     }
 }

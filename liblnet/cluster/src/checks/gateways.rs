@@ -1,8 +1,9 @@
 //! Gateways of routes: whether they exist, can be reached, forward, and lead to the net; and the hops.
 
-use super::{Facts, Finding, FindingKind, Severity, listed};
+use super::{Facts, Finding, FindingKind, Severity};
 use crate::model::{Class, ClassRoute};
 use crate::reach::{Gateway, GroupRoute, Passage};
+use crate::text::listed;
 use lnet_dlc::model::Place;
 use lnet_wire::NetId;
 use std::collections::BTreeMap;

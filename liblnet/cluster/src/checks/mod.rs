@@ -16,7 +16,7 @@ mod single_points;
 mod symmetry;
 mod table;
 
-pub use finding::{Finding, MAX_SHOWN, listed};
+pub use finding::Finding;
 pub use table::{FindingKind, Row, Severity};
 
 use crate::model::{Cluster, NidIndex, NodeRef};

@@ -1,7 +1,8 @@
 //! NIDs that two interfaces have, and interfaces whose NID is not known.
 
-use super::{Facts, Finding, FindingKind, listed};
+use super::{Facts, Finding, FindingKind};
 use crate::model::{Duplicate, NidOwner};
+use crate::text::listed;
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     duplicates(facts, findings);

@@ -1,9 +1,10 @@
 //! Pairs of classes that do not reach each other. Classes that only pass messages on are no ends: they need not reach
 //! all that they connect.
 
-use super::{Facts, Finding, FindingKind, gateways, listed};
+use super::{Facts, Finding, FindingKind, gateways};
 use crate::model::Class;
 use crate::reach::Passage;
+use crate::text::listed;
 use lnet_dlc::model::Place;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,8 @@
 //! Configured peers: whether their NIDs are those of nodes.
 
-use super::{Facts, Finding, FindingKind, listed};
+use super::{Facts, Finding, FindingKind};
 use crate::model::{Class, ClassPeer, NodeRef};
+use crate::text::listed;
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Selection rules that match nothing, or contradict each other.
 
-use super::{Facts, Finding, FindingKind, listed};
+use super::{Facts, Finding, FindingKind};
 use crate::model::{Class, ClassNi, ClassRule};
+use crate::text::listed;
 use lnet_dlc::ops::policy::RuleAction;
 use lnet_wire::Selector;
 use std::collections::BTreeSet;

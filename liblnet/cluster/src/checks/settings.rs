@@ -1,7 +1,8 @@
 //! Settings that should be equal on all nodes, or on all interfaces of a net.
 
-use super::{Facts, Finding, FindingKind, listed};
+use super::{Facts, Finding, FindingKind};
 use crate::model::Class;
+use crate::text::listed;
 use lnet_dlc::model::Place;
 use lnet_settings::Setting;
 use lnet_wire::NetType;

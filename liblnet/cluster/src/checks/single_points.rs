@@ -3,9 +3,10 @@
 //! Each element that can matter is lost once, and the reachability of the rest compared with that of the whole. Of the nodes of a class that are
 //! no gateways one stands for all. Routers count as paths, not as ends.
 
-use super::{Facts, Finding, FindingKind, listed};
+use super::{Facts, Finding, FindingKind};
 use crate::model::{Class, Element, NodeRef};
 use crate::reach::Reach;
+use crate::text::listed;
 use lnet_dlc::model::Place;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,8 @@
 //! Routes by which requests and responses take different gateways.
 
-use super::{Facts, Finding, FindingKind, Severity, listed};
+use super::{Facts, Finding, FindingKind, Severity};
 use crate::model::NodeRef;
+use crate::text::listed;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {

@@ -1,8 +1,8 @@
 //! The nodes of a drill from the model of a cluster: the first nodes of each class, and all routers.
 
 use super::nodes::{DrillCluster, DrillInterface, DrillNode, DrillPeer, Sample};
-use crate::checks::listed;
 use crate::model::{Class, ClassNi, ClassPeer, Cluster, NidIndex};
+use crate::text::listed;
 use lnet_core::NiTunables;
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
