@@ -139,7 +139,7 @@ pub(crate) fn poll_any<O>(queues: &[&Queue<O>], timeout_ms: c_long) -> Result<bo
         Ok(_) | Err(Errno::Overflow) => {}
         Err(errno) => return Err(errno),
     }
-    // SAFETY: LNet has written the event, as it says by these results.
+    // SAFETY: `event` is a variable of this function, whole since LNetEQPoll returned 1 or -EOVERFLOW, with which it writes an event.
     let sequence = unsafe { (&raw const (*event.as_ptr()).sequence).read() };
     // LNet stores an event before it calls the handler. Without an event more, nothing would wake this thread once the handler has returned.
     if let Some(queue) = usize::try_from(which).ok().and_then(|which| queues.get(which))

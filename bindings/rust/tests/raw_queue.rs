@@ -49,9 +49,9 @@ fn a_poll_returns_after_the_handler_of_its_event_on_another_thread() {
         eq_handle: queue.handle(),
         bulk_handle: sys::lnet_handle_md { cookie: sys::COOKIE_NONE },
     };
-    // SAFETY: the descriptor has no memory; LNetMDBind makes one.
+    // SAFETY: LNetMDBind takes the descriptor by value and writes to `handle`, a variable of `post`, before it returns.
     let bind = |md, handle: *mut _| unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, handle) };
-    // SAFETY: as above.
+    // SAFETY: the descriptor has no memory, so nothing needs to outlive the call; `bind` makes one descriptor, of the `md` that it is given.
     let handle = unsafe { queue.post(owner, md, bind) }.unwrap();
     let to = node.ids()[0];
     // A message of a node to itself is delivered on the thread that sends it.

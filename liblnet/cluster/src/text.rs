@@ -42,9 +42,27 @@ pub(crate) fn listed<T: ToString>(texts: impl IntoIterator<Item = T>) -> String 
     }
 }
 
+/// A word of a command for a shell, in quotes if it needs them.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:=@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_mean_something_to_a_shell_are_quoted() {
+        for (word, expected) in
+            [("oss1:eth0@2s", "oss1:eth0@2s"), ("", "''"), ("oss[0]", "'oss[0]'"), ("a'; b", r"'a'\''; b'")]
+        {
+            assert_eq!(shell_word(word), expected);
+        }
+    }
 
     #[test]
     fn characters_that_a_terminal_obeys_are_escaped_and_all_others_stay() {

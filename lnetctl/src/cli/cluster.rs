@@ -45,8 +45,8 @@ pub struct ClusterCheck {
     /// Show what changes from the configuration OLD to NEW; each is a directory or a file, as PATH is
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["paths", "drill"])]
     pub compare: Option<Vec<PathBuf>>,
+    /// The losses and the load of a drill, if one is asked for.
     #[command(flatten)]
-    /// What is lost under which load.
     pub drill: DrillOptions,
 }
 

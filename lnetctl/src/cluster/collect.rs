@@ -1,6 +1,6 @@
 //! `lnetctl cluster collect`
 
-use super::check::refuse;
+use super::outcome::refuse;
 use super::remote::Via;
 use crate::cli::ClusterCollect;
 use crate::commands::{CommandOutcome, Context};

@@ -1,6 +1,6 @@
 //! `lnetctl cluster check --compare`
 
-use super::check::{end, read};
+use super::outcome::{end, read};
 use crate::cli::Format;
 use crate::commands::{CommandOutcome, Context};
 use lnet_cluster::compare::{compare, to_text};

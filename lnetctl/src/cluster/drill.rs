@@ -1,13 +1,13 @@
 //! `lnetctl cluster check --lose`
 
-use super::check::{end, refuse};
+use super::outcome::{end, refuse};
 use super::progress::ProgressBar;
 use crate::cli::{ClusterCheck, DrillOptions, Format};
 use crate::commands::{CommandOutcome, Context};
 use lnet_cluster::drill::chart::drill_chart_svg;
 use lnet_cluster::drill::{
     DEFAULT_SAMPLE, Delivery, DrillCluster, DrillError, DrillPlan, DrillReport, DrillSurvey, Loss,
-    run as run_drill, survey, text,
+    run as run_drill, shell_word, survey, text,
 };
 use lnet_cluster::model::Cluster;
 use std::fs;
@@ -49,7 +49,7 @@ fn drill(command: &ClusterCheck, cluster: &Cluster) -> Result<Drilled, DrillErro
     let plan = plan(options, &sample)?;
     let mut bar = ProgressBar::of_terminal();
     let mut progress = |its| bar.show(its);
-    let drilled = match &options.lose_any {
+    Ok(match &options.lose_any {
         Some(kind) => {
             let mut survey = survey(&sample, &plan, kind.parse()?, &mut progress)?;
             survey.worst.repeat = repeat(command, &survey.worst.repeat);
@@ -60,9 +60,7 @@ fn drill(command: &ClusterCheck, cluster: &Cluster) -> Result<Drilled, DrillErro
             report.repeat = repeat(command, &report.repeat);
             Drilled::One(Box::new(report))
         }
-    };
-    bar.clear();
-    Ok(drilled)
+    })
 }
 
 fn plan(options: &DrillOptions, sample: &DrillCluster) -> Result<DrillPlan, DrillError> {
@@ -85,17 +83,8 @@ fn plan(options: &DrillOptions, sample: &DrillCluster) -> Result<DrillPlan, Dril
 /// The command that repeats a drill with these options.
 fn repeat(command: &ClusterCheck, options: &str) -> String {
     let mut words = vec!["lnetctl cluster check".to_owned()];
-    words.extend(command.paths.iter().map(|path| quoted(&path.to_string_lossy())));
+    words.extend(command.paths.iter().map(|path| shell_word(&path.to_string_lossy()).into_owned()));
     words.extend(command.drill.clients.map(|number| format!("--clients {number}")));
     words.push(options.to_owned());
     words.join(" ")
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:=@%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }

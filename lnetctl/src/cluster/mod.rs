@@ -4,6 +4,7 @@ mod check;
 mod collect;
 mod compare;
 mod drill;
+mod outcome;
 mod progress;
 mod remote;
 

@@ -29,19 +29,14 @@ impl ProgressBar {
         let _shown = write!(out, "{CLEAR}{}", line(progress)).and_then(|()| out.flush());
         self.shown = Some(percent);
     }
-
-    /// Removes the bar.
-    pub(super) fn clear(&mut self) {
-        if let Some(out) = self.out.as_mut().filter(|_| self.shown.is_some()) {
-            let _cleared = write!(out, "{CLEAR}").and_then(|()| out.flush());
-        }
-    }
 }
 
 impl Drop for ProgressBar {
-    /// A drill that ends with an error leaves no bar.
+    /// Removes the bar, also if the drill fails.
     fn drop(&mut self) {
-        self.clear();
+        if let Some(out) = self.out.as_mut().filter(|_| self.shown.is_some()) {
+            let _cleared = write!(out, "{CLEAR}").and_then(|()| out.flush());
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The throughput of a drill over time, as an SVG picture.
 
 use super::report::{DrillReport, Slice};
-use super::text::rate;
+use super::text::{rate, time};
 use crate::xml::escaped;
 use std::fmt::Write;
 
@@ -59,7 +59,7 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
             "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#444444\">{}</text>",
             x(ms),
             bottom + 20,
-            seconds(ms),
+            time(ms),
         );
     }
     let bar = (width * report.slice_ms / report.duration_ms.max(1)).max(2);
@@ -71,7 +71,7 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
             x(slice.at_ms),
             bottom - tall,
             slice.failed,
-            seconds(slice.at_ms),
+            time(slice.at_ms),
         );
     }
     let points: Vec<String> = report
@@ -100,7 +100,7 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
         0 => "line: throughput; no operation failed".to_owned(),
         _ => format!(
             "line: throughput; bars: operations that failed, {failed} in all, at most {most_failed} in {}",
-            seconds(report.slice_ms)
+            time(report.slice_ms)
         ),
     };
     let _ =
@@ -121,13 +121,6 @@ fn axis_end(highest: u64) -> u64 {
             return part.saturating_mul(PARTS);
         }
         unit = next;
-    }
-}
-
-fn seconds(ms: u64) -> String {
-    match ms % 1000 {
-        0 => format!("{} s", ms / 1000),
-        rest => format!("{}.{} s", ms / 1000, format!("{rest:03}").trim_end_matches('0')),
     }
 }
 

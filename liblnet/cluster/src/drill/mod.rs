@@ -19,6 +19,7 @@ mod run;
 mod survey;
 pub mod text;
 
+pub use crate::text::shell_word;
 pub use elements::{LossKind, LossTarget};
 pub use error::DrillError;
 pub use lnet_sim::Delivery;

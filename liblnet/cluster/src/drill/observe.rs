@@ -8,7 +8,6 @@ use super::report::{
     DrillReport, InterfaceReport, InterfaceTraffic, LossReport, PairReport, PathReport, PathShown, Phase,
     Slice,
 };
-use super::run::options;
 use lnet_core::Time;
 use lnet_sim::Traffic;
 use lnet_wire::Nid;
@@ -83,7 +82,7 @@ impl Observer {
             seed: plan.seed,
             duration_ms: ms(plan.duration),
             slice_ms: ms(slice),
-            repeat: options(cluster, plan),
+            repeat: plan.options(cluster),
             samples: cluster.samples.clone(),
             left_out: facts.left_out,
             operations: judged.operations(|_| true),

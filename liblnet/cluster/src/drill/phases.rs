@@ -188,7 +188,7 @@ pub(super) fn ms(time: Duration) -> u64 {
 }
 
 /// The number of bytes in a second; 0 for no time.
-fn per_second(bytes: u64, time: Duration) -> u64 {
+pub(super) fn per_second(bytes: u64, time: Duration) -> u64 {
     let per_second = u128::from(bytes) * 1_000_000_000 / time.as_nanos().max(1);
     if time.is_zero() { 0 } else { u64::try_from(per_second).unwrap_or(u64::MAX) }
 }

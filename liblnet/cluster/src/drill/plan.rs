@@ -3,6 +3,8 @@
 use super::elements::LossTarget;
 use super::error::DrillError;
 use super::nodes::DrillCluster;
+use super::phases::ms;
+use crate::text::shell_word;
 use lnet_sim::{Delivery, OpKind};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -89,6 +91,22 @@ impl DrillPlan {
     pub fn slice(&self) -> Duration {
         let slices = MIN_SLICE.as_millis().max(self.duration.as_millis().div_ceil(MAX_SLICES.into()));
         Duration::from_millis(u64::try_from(slices).unwrap_or(u64::MAX))
+    }
+
+    /// The options of `lnetctl cluster check` that repeat the drill, for a shell.
+    pub fn options(&self, cluster: &DrillCluster) -> String {
+        let losses = self
+            .losses
+            .iter()
+            .flat_map(|loss| ["--lose".to_owned(), shell_word(&loss.text(cluster)).into_owned()]);
+        let duration = humantime::format_duration(Duration::from_millis(ms(self.duration))).to_string();
+        let rest = [
+            format!("--load {}", self.load),
+            format!("--for {}", shell_word(&duration)),
+            format!("--seed {}", self.seed),
+        ];
+        let kernel = (self.delivery == Delivery::Kernel).then(|| "--kernel-nodes".to_owned());
+        losses.chain(rest).chain(kernel).collect::<Vec<_>>().join(" ")
     }
 
     /// Reads a duration such as `30s` or `2m`, at most an hour.

@@ -5,11 +5,11 @@ use super::load::{Generator, interface_rate, pairs, simulated_length};
 use super::nodes::{DrillCluster, DrillNode};
 use super::observe::{Observer, RunFacts};
 use super::paths::{path_of, shown_pairs};
-use super::phases::{DELAYED, ms};
+use super::phases::DELAYED;
 use super::plan::{DrillPlan, Loss};
 use super::report::{DrillReport, PathShown};
 use lnet_core::Time;
-use lnet_sim::{Delivery, NetworkConfig, NodeId, World, WorldConfig};
+use lnet_sim::{NetworkConfig, NodeId, World, WorldConfig};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -263,14 +263,4 @@ fn start_node(world: &mut World, node: &DrillNode, length: u32) -> Result<NodeId
             .map_err(|errno| refused(format!("the peer {}: {}", peer.primary, errno.text())))?;
     }
     Ok(id)
-}
-
-/// The options that repeat a drill.
-pub(super) fn options(cluster: &DrillCluster, plan: &DrillPlan) -> String {
-    let losses = plan.losses.iter().map(|loss| format!("--lose '{}'", loss.text(cluster)));
-    let duration = humantime::format_duration(Duration::from_millis(ms(plan.duration)));
-    let rest =
-        [format!("--load {}", plan.load), format!("--for '{duration}'"), format!("--seed {}", plan.seed)];
-    let kernel = (plan.delivery == Delivery::Kernel).then(|| "--kernel-nodes".to_owned());
-    losses.chain(rest).chain(kernel).collect::<Vec<_>>().join(" ")
 }

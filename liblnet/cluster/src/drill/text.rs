@@ -1,5 +1,6 @@
 //! Reports of drills as text for people.
 
+use super::phases::per_second;
 use super::report::{
     DrillReport, DrillSurvey, InterfaceReport, InterfaceTraffic, Operations, PathReport, PathShown, Phase,
 };
@@ -7,6 +8,7 @@ use crate::text::printable;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::time::Duration;
 
 /// The most candidates of a path that are shown with the reason against them.
 const MAX_PASSED_OVER: usize = 4;
@@ -156,7 +158,7 @@ fn traffic(report: &DrillReport) -> String {
         let mut cells = vec![name, net.to_owned()];
         let mean = |bytes: fn(&InterfaceTraffic) -> u64, (phase, length): (Phase, u64)| {
             let all: u64 = alike.iter().map(|its| bytes(&its.phases[phase as usize])).sum();
-            rate(per_second(all / (alike.len() as u64).max(1), length))
+            rate(per_second(all / (alike.len() as u64).max(1), Duration::from_millis(length)))
         };
         cells.extend(there().map(|part| mean(|its| its.bytes_sent, part)));
         cells.extend(there().map(|part| mean(|its| its.bytes_received, part)));
@@ -274,17 +276,13 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 /// A time: milliseconds below a second, and otherwise seconds with as many decimals as it has.
-fn time(ms: u64) -> String {
+pub(super) fn time(ms: u64) -> String {
     match ms {
         0 => "0 s".to_owned(),
         1..1000 => format!("{ms} ms"),
         _ if ms.is_multiple_of(1000) => format!("{} s", ms / 1000),
         _ => format!("{}.{} s", ms / 1000, format!("{:03}", ms % 1000).trim_end_matches('0')),
     }
-}
-
-fn per_second(bytes: u64, ms: u64) -> u64 {
-    bytes.saturating_mul(1000) / ms.max(1)
 }
 
 /// Bytes in a second, in units of 1000.

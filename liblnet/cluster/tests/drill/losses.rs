@@ -1,4 +1,4 @@
-//! What is lost with interfaces, routers, nets, switches and nodes.
+//! Drills that lose interfaces, routers, nets, switches and nodes: the operations that fail, and those that do not.
 
 use super::*;
 use lnet_cluster::drill::report::{InterfaceReport, Phase};

@@ -34,7 +34,7 @@ fn the_chart_has_one_point_for_each_slice_and_a_line_for_each_loss() {
 fn the_report_has_the_options_that_repeat_it_and_the_text_shows_all_parts() {
     let cluster = one_net(2);
     let report = drill(&cluster, &["server-0:eth1@1s"], 4);
-    assert_eq!(report.repeat, "--lose 'server-0:eth1@1s' --load put:64k,x4 --for '4s' --seed 1");
+    assert_eq!(report.repeat, "--lose server-0:eth1@1s --load put:64k,x4 --for 4s --seed 1");
     let shown = text::drill(&report);
     for part in [
         "drill: server-0:eth1 lost at 1 s; put:64k,x4 for 4 s",

@@ -4,15 +4,13 @@
 //! a column only if no line of one runs through the gap of the other, so lines cross nothing but bars.
 
 use super::graph::{Graph, Role};
-use super::style;
+use super::style::{self, MARGIN};
 use super::text::{bar_lines, label_width, switch_lines, text_width, vertex_lines};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The least width of a picture.
 const MIN_WIDTH: u32 = 780;
-/// The space at the edges.
-pub(super) const MARGIN: u32 = 20;
 /// The height of the title with the space below.
 const TITLE: u32 = 52;
 /// The height of a line of text.

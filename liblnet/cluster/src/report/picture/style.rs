@@ -3,6 +3,9 @@
 use super::graph::Status;
 use crate::checks::Severity;
 
+/// The space at the edges.
+pub(super) const MARGIN: u32 = 20;
+
 /// A size of text, in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Font {
@@ -124,15 +127,14 @@ impl Sample {
 
 /// The rows of the legend in a picture of this width: horizontal position, sample, meaning.
 pub(super) fn legend_rows(width: u32) -> Vec<Vec<(u32, Sample, &'static str)>> {
-    let margin = super::layout::MARGIN;
     let width_of = |meaning| self::width(meaning, Font::Plain);
     let mut rows = vec![Vec::new()];
-    let mut x = margin;
+    let mut x = MARGIN;
     for (sample, meaning) in LEGEND {
         let its = sample.width() + width_of(meaning) + 20;
-        if x + its > width - margin / 2 && x > margin {
+        if x + its > width - MARGIN / 2 && x > MARGIN {
             rows.push(Vec::new());
-            x = margin;
+            x = MARGIN;
         }
         if let Some(row) = rows.last_mut() {
             row.push((x, sample, meaning));

@@ -1,8 +1,8 @@
 //! The picture as SVG.
 
 use super::graph::{Graph, Role, Status};
-use super::layout::{Drawing, LEGEND_LINE, LINE, MARGIN, Rect, layout};
-use super::style::{self, Sample};
+use super::layout::{Drawing, LEGEND_LINE, LINE, Rect, layout};
+use super::style::{self, MARGIN, Sample};
 use super::text::{self, Look, TextLine};
 use crate::xml::escaped;
 use std::fmt::{self, Write};
