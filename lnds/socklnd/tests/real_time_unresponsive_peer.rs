@@ -156,12 +156,23 @@ impl Machine {
 
     /// Sends messages of `len` bytes until one is reported as failed. Returns how long that took.
     fn send_until_one_fails(&self, peer: &Self, len: usize) -> Duration {
+        self.send_until(peer, len, || !self.spy.failures().is_empty())
+    }
+
+    /// Sends messages until one is reported as failed in this way: not those that were sent before, which may be reported meanwhile.
+    /// Returns how long that took.
+    fn send_until_one_fails_with(&self, peer: &Self, failure: SendFailure) -> Duration {
+        self.spy.failures.lock().unwrap().clear();
+        self.send_until(peer, 8, || self.spy.failures().contains(&failure))
+    }
+
+    fn send_until(&self, peer: &Self, len: usize, has_failed: impl Fn() -> bool) -> Duration {
         let memory = self.node.bind_bytes(pattern(len, 3));
         let begin = Instant::now();
         wait_for("a message to fail", || {
             self.node.put(memory, peer.node.nid, false);
             thread::sleep(Duration::from_millis(20));
-            !self.spy.failures().is_empty()
+            has_failed()
         });
         begin.elapsed()
     }
@@ -185,10 +196,9 @@ fn messages_leave_an_unresponsive_rail_and_return_when_it_responds() {
         assert!(failures.iter().all(|it| it.errno == Errno::TimedOut), "{failures:?}");
 
         // The next message needs a new connect, which has no response, either.
-        near.spy.failures.lock().unwrap().clear();
-        let time = near.send_until_one_fails(&far, 8);
+        let time =
+            near.send_until_one_fails_with(&far, SendFailure::unsent(Errno::TimedOut, Cause::NetworkTimeout));
         print_time("a message that waits for a call that nobody answers comes back after", time);
-        assert_eq!(near.spy.failures()[0], SendFailure::unsent(Errno::TimedOut, Cause::NetworkTimeout));
 
         forward(2);
         let time = near.reach(&far);
@@ -281,10 +291,9 @@ fn without_another_path_messages_on_an_unresponsive_rail_fail_at_their_timeout()
     let timeouts = [Cause::LocalTimeout, Cause::RemoteTimeout];
     assert!(failures.iter().all(|it| timeouts.contains(&it.cause)), "{failures:?}");
     // Messages that wait for connects without a response fail, too.
-    near.spy.failures.lock().unwrap().clear();
-    let time = near.send_until_one_fails(&far, 8);
+    let time =
+        near.send_until_one_fails_with(&far, SendFailure::unsent(Errno::TimedOut, Cause::LocalTimeout));
     print_time("without another way, messages that wait for a connection fail after (3 s allowed)", time);
-    assert_eq!(near.spy.failures()[0], SendFailure::unsent(Errno::TimedOut, Cause::LocalTimeout));
     forward(2);
     let time = near.reach(&far);
     print_time("the rail is back, and used again after", time);
@@ -294,14 +303,18 @@ fn without_another_path_messages_on_an_unresponsive_rail_fail_at_their_timeout()
 fn a_rebooted_host_that_lost_its_connections_is_accepted_again_soon() {
     let Some((near, far)) = ours_or_skip() else { return };
     near.node.offer(buffer(1 << 20));
-    blackhole(2);
-    let ni_handle = far.spy.ni.lock().unwrap().clone().unwrap();
-    ni_handle.abort_tx(None, Cause::LocalDropped);
-    forward(2);
-    // The rebooted node connects although the other still has its connections, and has not been told of their end.
-    let time = far.reach(&near);
-    print_time("who has lost its connections is let in after", time);
-    assert!(near.node.counters().refused > 0);
+    // TCP tells the other of the end, too: where the test machine is busy for long, before the new connect arrives. Not every time.
+    let mut was_refused = (0..20).map(|_| {
+        blackhole(2);
+        let ni_handle = far.spy.ni.lock().unwrap().clone().unwrap();
+        ni_handle.abort_tx(None, Cause::LocalDropped);
+        forward(2);
+        // The rebooted node connects although the other still has its connections, and has not been told of their end.
+        let time = far.reach(&near);
+        print_time("who has lost its connections is let in after", time);
+        near.node.counters().refused > 0
+    });
+    assert!(was_refused.any(|it| it));
 }
 
 #[test]
@@ -438,32 +451,40 @@ fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_anothe
     }
 }
 
+/// Fails if the connection ends because the outage has lasted as long as a message may wait, whether or not a check has found the outage before.
 #[test]
 fn a_kernels_connection_survives_a_long_outage_for_its_first_message_after_it() {
-    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = SHORT_SOCK_TIMEOUT) else {
-        return;
-    };
-    near.node.offer(buffer(1 << 20));
-    blackhole(2);
-    near.node.put(near.node.bind_bytes(pattern(8, 3)), far.node.nid, false);
-    // Far longer than the timeout.
-    wait_for("the message to be late", || !near.spy.failures().is_empty());
-    let failure =
-        SendFailure { errno: Errno::TimedOut, cause: Cause::RemoteTimeout, delivery: Delivery::Unknown };
-    assert_eq!(near.spy.failures(), [failure]);
-    assert_eq!(near.node.expect(EventKind::Send).status, Err(Errno::TimedOut));
-    forward(2);
-    far.node.put(far.node.bind_bytes(pattern(8, 4)), near.node.nid, true);
-    near.node.expect(EventKind::Put);
-    // TCP has also carried the late message, whose delivery ACK is no longer awaited.
-    let events: Vec<_> = (0..3).map(|_| far.node.event()).map(|event| (event.kind, event.status)).collect();
-    for kind in [EventKind::Put, EventKind::Send, EventKind::Ack] {
-        assert!(events.contains(&(kind, Ok(()))), "{kind:?} in {events:?}");
+    for is_checked in [true, false] {
+        let change = |config: &mut SocklndConfig| {
+            config.sock_timeout = SHORT_SOCK_TIMEOUT;
+            if !is_checked {
+                config.unresponsive_timeout = Duration::ZERO;
+            }
+        };
+        let Some((near, far)) = machines_or_skip(change) else { return };
+        near.node.offer(buffer(1 << 20));
+        blackhole(2);
+        near.node.put(near.node.bind_bytes(pattern(8, 3)), far.node.nid, false);
+        // Far longer than the timeout.
+        wait_for("the message to be late", || !near.spy.failures().is_empty());
+        let failure =
+            SendFailure { errno: Errno::TimedOut, cause: Cause::RemoteTimeout, delivery: Delivery::Unknown };
+        assert_eq!(near.spy.failures(), [failure]);
+        assert_eq!(near.node.expect(EventKind::Send).status, Err(Errno::TimedOut));
+        forward(2);
+        far.node.put(far.node.bind_bytes(pattern(8, 4)), near.node.nid, true);
+        near.node.expect(EventKind::Put);
+        // TCP has also carried the late message, whose delivery ACK is no longer awaited.
+        let events: Vec<_> =
+            (0..3).map(|_| far.node.event()).map(|event| (event.kind, event.status)).collect();
+        for kind in [EventKind::Put, EventKind::Send, EventKind::Ack] {
+            assert!(events.contains(&(kind, Ok(()))), "{kind:?} in {events:?}");
+        }
+        near.reach(&far);
+        for machine in [&near, &far] {
+            let counters = machine.node.counters();
+            assert_eq!((counters.timed_out, counters.closed_by_peer), (0, 0));
+        }
+        assert_eq!(far.spy.failures(), []);
     }
-    near.reach(&far);
-    for machine in [&near, &far] {
-        let counters = machine.node.counters();
-        assert_eq!((counters.timed_out, counters.closed_by_peer), (0, 0));
-    }
-    assert_eq!(far.spy.failures(), []);
 }

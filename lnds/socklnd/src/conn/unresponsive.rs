@@ -156,6 +156,11 @@ impl Connection {
             .is_some_and(|(since, connect)| is_lost_by_peer(ago(since), ago(connect), limit))
     }
 
+    /// Whether TCP has sent bytes again, and the peer's system has acknowledged none of them: an outage, which no check may have found yet.
+    pub(crate) fn is_unacknowledged(&self) -> bool {
+        tcp::state(self.fd()).is_ok_and(|tcp| tcp.in_flight && tcp.retransmissions > 0)
+    }
+
     /// Whether anything has arrived from the peer within `limit`, as TCP measures it.
     pub(crate) fn is_responsive(&self, limit: Duration) -> bool {
         tcp::state(self.fd()).is_ok_and(|tcp| tcp.last_received < limit)

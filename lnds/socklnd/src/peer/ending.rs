@@ -231,7 +231,7 @@ impl Peer {
     pub(crate) fn scan(&self, now: Time) -> bool {
         let timeout = self.ni.sock_timeout();
         let late = |since: Time| now.since(since) >= timeout;
-        let (expired, acks_overdue, overdue, is_idle) = {
+        let (expired, overdue, is_unresponsive, is_idle) = {
             let mut state = lock(&self.state);
             let upcalls = &self.ni.upcalls;
             let is_over = |waiting: &WaitingMessage| {
@@ -243,15 +243,16 @@ impl Peer {
             state.waiting = waiting;
             let overdue = state.connections.iter().map(|slot| &slot.connection);
             let overdue: Vec<_> = overdue.filter(|it| it.is_ack_overdue(now)).cloned().collect();
-            // An outage is no reason to end connections that may survive it: the peer's next message would find no connection.
-            let outlast = state.unresponsive && overdue.iter().all(|connection| connection.terms.outlasts);
             let is_idle = state.waiting.is_empty() && !state.unresponsive;
-            (expired, !overdue.is_empty() && !outlast, overdue, is_idle)
+            (expired, overdue, state.unresponsive, is_idle)
         };
         for WaitingMessage { message, .. } in expired {
             self.ni.finalize(message, Err(ConnError::WaitedTooLong.failure(BytesSent::Nothing)));
         }
-        if acks_overdue {
+        // An outage is no reason to end connections that may survive it: the peer's next message would find no connection.
+        let outlasts =
+            |it: &Arc<Connection>| it.terms.outlasts && (is_unresponsive || it.is_unacknowledged());
+        if !overdue.iter().all(outlasts) {
             self.ni.note_stalled(self.id, "no delivery ACKs received");
             self.end_all(ConnError::Stalled);
         } else {
