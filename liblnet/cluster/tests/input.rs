@@ -93,3 +93,26 @@ fn addresses_that_are_too_few_are_the_only_problem() {
     let missing = "class 'a' has no addresses for eth1@tcp; add them under 'addresses'";
     assert_eq!(texts, ["these are 2 addresses for 3 nodes; give more", missing]);
 }
+
+/// Fails if a sum of numbers of nodes or an address behind the last one overflows.
+#[test]
+fn classes_of_the_most_nodes_are_checked_as_others_are() {
+    let interface = "net:\n  - {net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}\n";
+    let class = |name: char, addresses: &str| {
+        format!("  {name}: {{count: 4294967296, class: node.yaml, addresses: {{tcp: '{addresses}'}}}}\n")
+    };
+    let classes = [class('a', "fd00::/16"), class('b', "::/0"), class('c', "ffff:ffff:ffff:ffff::")].concat();
+    let directory = directory(&[
+        ("node.yaml", interface),
+        (
+            "topology.yaml",
+            &format!(
+                "classes:\n{classes}  d: {{class: node.yaml, addresses: {{tcp: 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'}}}}\n"
+            ),
+        ),
+    ]);
+    let cluster = input::read(&[directory.path()]).unwrap();
+    assert_eq!(cluster.node_count(), 3 * (1 << 32) + 1);
+    let kinds: Vec<_> = check(&cluster).iter().map(|finding| finding.kind.row().id).collect();
+    assert_eq!(kinds[..3], ["credits-too-few", "single-net", "single-interface"]);
+}

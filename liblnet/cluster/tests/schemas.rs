@@ -148,6 +148,8 @@ fn a_topology_file_that_its_schema_refuses_is_refused() {
         "classes: {a: {class: node.yaml, addresses: {tcp: 10.0.0.1}, more: 1}}\n",
         "classes: {a: {count: 2, addresses: {tcp: 10.0.0.1}}}\n",
         "classes: {a: {class: node.yaml, count: 0, addresses: {tcp: 10.0.0.1}}}\n",
+        "classes: {a: {class: node.yaml, count: 4294967297, addresses: {tcp: 'fd00::1'}}}\n",
+        "classes: {a: {class: node.yaml, count: 18446744073709551616, addresses: {tcp: 'fd00::1'}}}\n",
         "classes: {a: {class: node.yaml, count: many, addresses: {tcp: 10.0.0.1}}}\n",
         "classes: {a: {class: node.yaml, accept_port: 70000, addresses: {tcp: 10.0.0.1}}}\n",
         "classes: {a: {class: node.yaml, mtu: {eth0: 1}, addresses: {tcp: 10.0.0.1}}}\n",

@@ -8,6 +8,7 @@ mod class;
 mod element;
 mod nids;
 
+pub(crate) use addresses::is_long;
 pub use addresses::{Addresses, Run};
 pub use class::{Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
 pub use element::{Element, NodeRef};
