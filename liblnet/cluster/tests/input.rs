@@ -6,6 +6,8 @@ use lnet_cluster::input;
 use lnet_cluster::model::NodeRef;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
 use tempfile::TempDir;
 
 /// Makes a directory with files, which may be in directories of it.
@@ -115,4 +117,44 @@ fn classes_of_the_most_nodes_are_checked_as_others_are() {
     assert_eq!(cluster.node_count(), 3 * (1 << 32) + 1);
     let kinds: Vec<_> = check(&cluster).iter().map(|finding| finding.kind.row().id).collect();
     assert_eq!(kinds[..3], ["credits-too-few", "single-net", "single-interface"]);
+}
+
+#[test]
+fn a_class_has_a_name_that_no_other_class_and_no_node_has() {
+    let directory = directory(&[
+        ("files/node.yml", &node("10.0.0.1")),
+        ("files/other.yml", &node("10.0.0.2")),
+        ("nodes/server.yaml", &node("10.0.0.3")),
+        ("one.yaml", "classes:\n  client: {class: files/node.yml}\n"),
+        ("two.yaml", "classes:\n  client: {class: files/other.yml}\n  server: {class: files/other.yml}\n"),
+    ]);
+    let paths: Vec<PathBuf> =
+        ["one.yaml", "two.yaml", "nodes"].iter().map(|path| directory.path().join(path)).collect();
+    let problems = input::read(&paths).unwrap_err();
+    let prefix = format!("{}/", directory.path().display());
+    let texts: Vec<String> =
+        problems.iter().map(|problem| problem.to_string().replace(&prefix, "")).collect();
+    assert_eq!(
+        texts,
+        [
+            "two.yaml:2:3: 'client' is also the name of what one.yaml:2:3 has; give one another name",
+            "two.yaml:3:3: 'server' is also the name of what nodes/server.yaml has; give one another name",
+        ]
+    );
+}
+
+#[test]
+fn pipes_and_devices_are_refused() {
+    let directory = directory(&[("topology.yaml", "classes:\n  a: {class: pipe}\n")]);
+    let pipe = directory.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // With a reader the program would get this, and not wait forever.
+    let text = node("10.0.0.1");
+    let written = pipe.clone();
+    thread::spawn(move || while fs::write(&written, &text).is_ok() {});
+    for path in ["/dev/null", "pipe", "topology.yaml"] {
+        let problems = input::read(&[directory.path().join(path)]).unwrap_err();
+        let text = problems[0].text.as_str();
+        assert!(text.ends_with("it is no regular file; write what it has to one, and name that"), "{text}");
+    }
 }

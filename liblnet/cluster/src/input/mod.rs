@@ -63,6 +63,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Cluster, Vec<InputProblem>> {
     for (file, name) in files.nodes.iter().zip(node_names(&files.nodes)) {
         reading.file(file, Some(&name));
     }
+    reading.names(&files.nodes);
     let mut cluster = reading.grouping.cluster();
     let first_of_topologies = cluster.classes.len();
     cluster.classes.extend(reading.classes);
@@ -83,6 +84,8 @@ struct Reading {
     grouping: Grouping,
     /// The classes of topology files.
     classes: Vec<Class>,
+    /// The file and the place of each of them.
+    places: Vec<(PathBuf, Place)>,
     /// Pairs of classes of topology files.
     apart: Vec<(usize, usize)>,
     problems: Vec<InputProblem>,
@@ -137,6 +140,7 @@ impl Reading {
         let result = match node {
             None => topology::read(file, &text, self.classes.len()).map(|topology| {
                 self.classes.extend(topology.classes);
+                self.places.extend(topology.places.iter().map(|at| (file.to_owned(), *at)));
                 self.apart.extend(topology.apart);
             }),
             Some(name) => node::read(file, name, &text).map(|node| self.grouping.add(node)),
@@ -147,6 +151,23 @@ impl Reading {
                 self.problems.push(problem);
             }
         }
+    }
+
+    /// Refuses classes with the name of a class of another topology file, or of a node: reports and losses would mean either.
+    fn names(&mut self, nodes: &[PathBuf]) {
+        let names = node_names(nodes);
+        let mut known: BTreeMap<&str, String> =
+            names.iter().zip(nodes).map(|(name, file)| (&**name, file.display().to_string())).collect();
+        let mut problems = Vec::new();
+        for (class, (file, at)) in self.classes.iter().zip(&self.places) {
+            let here = format!("{}:{at}", file.display());
+            if let Some(other) = known.insert(&class.name, here) {
+                let text =
+                    format!("'{}' is also the name of what {other} has; give one another name", class.name);
+                problems.push(InputProblem { file: file.clone(), at: Some(*at), text });
+            }
+        }
+        self.problems.extend(problems);
     }
 
     fn wrong(&mut self, file: &Path, at: Option<Place>, text: &str) {
@@ -175,8 +196,12 @@ fn node_names(files: &[PathBuf]) -> Vec<String> {
     names
 }
 
-/// The text of a file of at most [`lnet_dlc::yaml::tree::MAX_SIZE`] bytes; a longer one is refused when it is parsed.
+/// The text of a file of at most [`lnet_dlc::yaml::tree::MAX_SIZE`] bytes; a longer one is refused when it is parsed. Pipes and devices are
+/// refused: opening a pipe waits for another program, and a file is read twice.
 fn text_of(file: &Path) -> io::Result<String> {
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is no regular file; write what it has to one, and name that"));
+    }
     lnet_dlc::yaml::text_of(File::open(file)?)
 }
 

@@ -33,6 +33,8 @@ const MAX_MTU: u64 = 1 << 16;
 #[derive(Default)]
 pub(super) struct Topology {
     pub(super) classes: Vec<Class>,
+    /// The place of each class in the file.
+    pub(super) places: Vec<Place>,
     pub(super) apart: Vec<(usize, usize)>,
 }
 
@@ -191,6 +193,7 @@ impl Reader<'_> {
             );
         }
         self.topology.classes.push(class);
+        self.topology.places.push(entry.at);
     }
 
     /// Applies the values of a mapping whose keys are interfaces: `NET`, `INTERFACE`, or `INTERFACE@NET`.
