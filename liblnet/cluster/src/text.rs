@@ -42,6 +42,14 @@ pub(crate) fn listed<T: ToString>(texts: impl IntoIterator<Item = T>) -> String 
     }
 }
 
+/// A text of at most `most` characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['\u{2026}']).collect(),
+        false => text.to_owned(),
+    }
+}
+
 /// A word of a command for a shell, in quotes if it needs them.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:=@%".contains(letter);

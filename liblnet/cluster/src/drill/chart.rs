@@ -2,6 +2,7 @@
 
 use super::report::{DrillReport, Slice};
 use super::text::{rate, time};
+use crate::text::{listed, shortened};
 use crate::xml::escaped;
 use std::fmt::Write;
 
@@ -15,6 +16,12 @@ const BOTTOM: u64 = 50;
 const TICKS: u64 = 6;
 /// The number of parts of the axis of throughput.
 const PARTS: u64 = 4;
+/// The distance of the labels of losses, which are below each other, and the number of them.
+const LABEL_HEIGHT: u64 = 17;
+const MAX_LABELS: u64 = 14;
+/// The most characters of the title, and of the label of a loss.
+const MAX_TITLE: usize = 90;
+const MAX_LABEL: usize = 40;
 
 /// Draws the throughput as a line with one point for each slice, failed operations as bars, and losses as vertical lines. The picture
 /// needs nothing else: no script, no font, no file.
@@ -30,8 +37,9 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
     let losses: Vec<&str> = report.losses.iter().map(|loss| loss.element.as_str()).collect();
     let title = match losses.is_empty() {
         true => format!("{}: nothing lost", report.load),
-        false => format!("{}: {} lost", report.load, losses.join(", ")),
+        false => format!("{}: {} lost", report.load, listed(losses)),
     };
+    let title = shortened(&title, MAX_TITLE);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" font-family=\"sans-serif\" font-size=\"13\">\n\
          <title>{0}</title>\n\
@@ -84,15 +92,21 @@ pub fn drill_chart_svg(report: &DrillReport) -> String {
         "<polyline class=\"throughput\" points=\"{}\" fill=\"none\" stroke=\"#1f77b4\" stroke-width=\"2\"/>",
         points.join(" ")
     );
-    for loss in &report.losses {
+    for (number, loss) in (0..).zip(&report.losses) {
         let at = x(loss.at_ms);
-        let _ = write!(
+        let _ = writeln!(
             svg,
-            "<line class=\"loss\" x1=\"{at}\" y1=\"{TOP}\" x2=\"{at}\" y2=\"{bottom}\" stroke=\"#d62728\" stroke-dasharray=\"4 3\"/>\n\
-             <text x=\"{}\" y=\"{}\" fill=\"#d62728\">{} lost</text>\n",
-            at + 5,
-            TOP + 12,
-            escaped(&loss.element),
+            "<line class=\"loss\" x1=\"{at}\" y1=\"{TOP}\" x2=\"{at}\" y2=\"{bottom}\" stroke=\"#d62728\" stroke-dasharray=\"4 3\"/>"
+        );
+        if number >= MAX_LABELS {
+            continue;
+        }
+        let (beside, anchor) = if at < LEFT + width / 2 { (at + 5, "start") } else { (at - 5, "end") };
+        let _ = writeln!(
+            svg,
+            "<text x=\"{beside}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#b01c1d\">{} lost</text>",
+            TOP + 12 + number * LABEL_HEIGHT,
+            escaped(&shortened(&loss.element, MAX_LABEL)),
         );
     }
     let failed: u64 = report.series.iter().map(|slice| slice.failed).sum();

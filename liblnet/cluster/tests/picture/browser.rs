@@ -1,7 +1,11 @@
 //! A browser shows pictures.
 
 use crate::clusters::{example, library, many_nets, of_library};
+use lnet_cluster::drill::chart::drill_chart_svg;
+use lnet_cluster::drill::{DrillCluster, DrillNode, DrillPlan, Loss, run};
 use lnet_cluster::report::picture::{Form, draw};
+use lnet_sim::{NodeSpec, nid};
+use std::time::Duration;
 use std::{env, fs};
 use test_support::browser::Browser;
 
@@ -46,6 +50,19 @@ const LOW_CONTRAST: &str = "(() => { \
      } \
      return [...low].join('; '); })()";
 
+/// The number of losses of a chart, and what is wrong with its line: where it is not seen, or leaves the axes.
+const CHART: &str = "(() => { \
+     const problems = []; \
+     const grid = [...document.querySelectorAll('.grid')].map((it) => it.getBBox()); \
+     const left = grid[0].x, right = left + grid[0].width; \
+     const heights = grid.map((it) => it.y), top = Math.min(...heights), bottom = Math.max(...heights); \
+     const line = document.querySelector('.throughput'), box = line.getBBox(); \
+     if (box.x < left || box.x + box.width > right || box.y < top || box.y + box.height > bottom) problems.push('the line leaves the axes'); \
+     if (box.width < (right - left) * 0.9) problems.push('the line does not go from one end to the other'); \
+     if (box.height < (bottom - top) * 0.05) problems.push('the line is flat'); \
+     if (getComputedStyle(line).stroke === 'none') problems.push('the line is not seen'); \
+     return [`${document.querySelectorAll('.loss').length} losses`, ...problems].join('; '); })()";
+
 /// With `PICTURES_DIRECTORY` the pictures are kept there, also as PNG in base64.
 #[test]
 fn a_browser_shows_all_texts_of_pictures_apart_from_each_other_in_light_and_dark() {
@@ -81,6 +98,50 @@ fn a_browser_shows_all_texts_of_pictures_apart_from_each_other_in_light_and_dark
     assert_eq!(browser.problems, Vec::<String>::new());
     let foreign: Vec<_> = browser.requests.iter().filter(|it| !it.starts_with("file://")).collect();
     assert!(foreign.iter().all(|it| *it == "about:blank"), "{foreign:?}");
+}
+
+/// A drill with two losses, the second of which makes operations fail; one with one loss; and one without any.
+#[test]
+fn a_browser_shows_all_texts_of_charts_and_the_whole_line() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let node = |name: &str, class: &str, address, nets: &[u16]| {
+        let nids: Vec<_> = nets.iter().map(|net| nid(*net, address)).collect();
+        DrillNode::new(name, class, NodeSpec::new(&nids))
+    };
+    let mut nodes = vec![
+        node("client", "clients", 1, &[0, 1]),
+        node("one-rail", "servers", 2, &[0]),
+        node("server", "servers", 3, &[0, 1]),
+    ];
+    nodes.iter_mut().for_each(|node| node.spec.settings.transaction_timeout = 5);
+    let cluster = DrillCluster::of_all(nodes);
+    let keep = env::var_os("PICTURES_DIRECTORY").map(std::path::PathBuf::from);
+    for (number, losses) in
+        [&["10.0.0.3@tcp1@3s", "10.0.0.1@tcp@5s"][..], &["10.0.0.3@tcp1@11s"], &[]].iter().enumerate()
+    {
+        let plan = DrillPlan {
+            losses: losses.iter().map(|loss| Loss::parse(&cluster, loss).unwrap()).collect(),
+            load: "put:1k,x2".parse().unwrap(),
+            duration: Duration::from_secs(12),
+            rate: std::num::NonZeroU64::new(20_000),
+            ..DrillPlan::default()
+        };
+        let report = run(&cluster, &plan, &mut |_| ()).unwrap();
+        let failed: u64 = report.series.iter().map(|slice| slice.failed).sum();
+        assert_eq!(failed > 0, losses.len() == 2);
+        let file = keep.as_deref().unwrap_or_else(|| directory.path()).join(format!("chart-{number}.svg"));
+        fs::write(&file, drill_chart_svg(&report)).unwrap();
+        browser.set_screen(900, 360, false);
+        browser.open(&format!("file://{}", file.display()));
+        browser.wait_for("document.readyState === 'complete' && document.documentElement.tagName === 'svg'");
+        assert_eq!(browser.text(PROBLEMS), "", "{losses:?}");
+        assert_eq!(browser.text(CHART), format!("{} losses", losses.len()), "{losses:?}");
+        if let Some(keep) = &keep {
+            fs::write(keep.join(format!("chart-{number}.base64")), browser.picture(900, 360)).unwrap();
+        }
+    }
+    assert_eq!(browser.problems, Vec::<String>::new());
 }
 
 /// A number in the first element that has this attribute.

@@ -2,6 +2,7 @@
 
 use super::graph::{Bar, Graph, Link, Tag};
 use super::style::{self, Font};
+use crate::text::shortened;
 use std::collections::BTreeSet;
 
 /// The most characters of names and of labels of links.
@@ -64,14 +65,6 @@ fn tag_lines(tags: &BTreeSet<Tag>) -> Vec<TextLine> {
         lines.push((Look::Detail, format!("and {} more", tags.len() - shown)));
     }
     lines
-}
-
-/// A text of at most `most` characters.
-fn shortened(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text.chars().take(most - 1).chain(['\u{2026}']).collect(),
-        false => text.to_owned(),
-    }
 }
 
 /// The space of a label on its link, with what keeps it apart from the next one; 0 without a label.
