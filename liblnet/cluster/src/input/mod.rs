@@ -77,6 +77,17 @@ pub fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Cluster, Vec<InputProblem>> {
     if reading.problems.is_empty() { Ok(cluster) } else { Err(reading.problems) }
 }
 
+/// Reads a topology file that has this text; `text_of` has the texts of the files that it names. Problems have the path that is given for it,
+/// or those of the other files.
+pub fn read_topology(
+    file: &Path,
+    text: &str,
+    text_of: &dyn Fn(&Path) -> io::Result<String>,
+) -> Result<Cluster, Vec<InputProblem>> {
+    let topology::Topology { classes, apart, .. } = topology::read(file, text, 0, text_of)?;
+    Ok(Cluster { classes, apart })
+}
+
 /// The nodes and classes that were read so far, and the problems.
 #[derive(Default)]
 struct Reading {
@@ -138,7 +149,7 @@ impl Reading {
             Err(error) => return self.wrong(file, None, &format!("cannot be read: {error}")),
         };
         let result = match node {
-            None => topology::read(file, &text, self.classes.len()).map(|topology| {
+            None => topology::read(file, &text, self.classes.len(), &text_of).map(|topology| {
                 self.classes.extend(topology.classes);
                 self.places.extend(topology.places.iter().map(|at| (file.to_owned(), *at)));
                 self.apart.extend(topology.apart);

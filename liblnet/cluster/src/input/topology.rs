@@ -11,11 +11,13 @@
 //!   - [clients, other-clients]
 //! ```
 
-use super::{InputProblem, MAX_TOPOLOGY_DEPTH, addresses::parse_addresses, node, text_of};
+use super::{InputProblem, MAX_TOPOLOGY_DEPTH, addresses::parse_addresses, node};
 use crate::model::{Addresses, Class};
 use lnet_dlc::model::Place;
 use lnet_dlc::yaml::tree::{MapEntry, Node, NodeKind, documents};
+use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -43,11 +45,16 @@ pub(super) fn is_topology(text: &str) -> bool {
     text.lines().any(|line| line.strip_prefix(CLASSES).is_some_and(|rest| rest.trim_start().starts_with(':')))
 }
 
-/// Reads a topology file. Names of files in it are relative to its directory. `before` is the number of classes of topology files that were
-/// read before.
-pub(super) fn read(file: &Path, text: &str, before: usize) -> Result<Topology, Vec<InputProblem>> {
-    let mut reader =
-        Reader { file, problems: Vec::new(), topology: Topology::default(), before, refused: Vec::new() };
+/// Reads a topology file. Names of files in it are relative to its directory; `text_of` has their texts. `before` is the number of classes
+/// of topology files that were read before.
+pub(super) fn read(
+    file: &Path,
+    text: &str,
+    before: usize,
+    text_of: TextOf<'_>,
+) -> Result<Topology, Vec<InputProblem>> {
+    let (problems, topology, names, refused) = Default::default();
+    let mut reader = Reader { file, text_of, problems, topology, names, before, refused };
     match documents(text, MAX_TOPOLOGY_DEPTH) {
         Ok(roots) => roots.iter().for_each(|root| reader.root(root)),
         Err(problem) => reader.wrong(problem.at, problem.text),
@@ -55,10 +62,16 @@ pub(super) fn read(file: &Path, text: &str, before: usize) -> Result<Topology, V
     if reader.problems.is_empty() { Ok(reader.topology) } else { Err(reader.problems) }
 }
 
+/// The text of a file.
+pub(super) type TextOf<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+
 struct Reader<'a> {
     file: &'a Path,
+    text_of: TextOf<'a>,
     problems: Vec<InputProblem>,
     topology: Topology,
+    /// The names of all classes, also of those that have mistakes.
+    names: BTreeSet<String>,
     before: usize,
     /// The interfaces of the class that is read whose addresses have mistakes.
     refused: Vec<String>,
@@ -133,7 +146,7 @@ impl Reader<'_> {
 
     fn class(&mut self, entry: &MapEntry) {
         let name = &entry.key;
-        if self.topology.classes.iter().any(|class| class.name == *name) {
+        if !self.names.insert(name.clone()) {
             return self.wrong(entry.at, format!("there are two classes '{name}'; give one another name"));
         }
         let keys = self.map(&entry.value, "a class");
@@ -150,7 +163,7 @@ impl Reader<'_> {
         };
         let (Some(count), Some(path)) = (count, self.scalar(config, "class")) else { return };
         let path = self.file.parent().map_or_else(|| path.into(), |directory| directory.join(path));
-        let text = match text_of(&path) {
+        let text = match (self.text_of)(&path) {
             Ok(text) => text,
             Err(error) => {
                 return self.wrong(config.at, format!("{} cannot be read: {error}", path.display()));
