@@ -52,7 +52,7 @@ struct RouteRef {
 }
 
 fn routes<'a>(facts: &'a Facts<'_>, class: usize) -> &'a [GroupRoute] {
-    facts.reach.groups().get(class).map_or(&[], |group| &group.routes)
+    facts.joined.groups().get(class).map_or(&[], |group| &group.routes)
 }
 
 /// The fault of a route, if it has one; of several, the one that is to be mended first.
@@ -80,7 +80,7 @@ fn fault(facts: &Facts<'_>, class: usize, route: &GroupRoute) -> Option<FindingK
         return Some(FindingKind::GatewayNotOnTarget);
     }
     // A route of the gateway that does not work has a finding of its own.
-    let behind = facts.reach.hops_onward(gateway, route.net, route.gateway_net)?;
+    let behind = facts.joined.hops_onward(gateway, route.net, route.gateway_net)?;
     route.hops.filter(|hops| *hops != behind + 1).map(|_| FindingKind::HopsDisagree)
 }
 
@@ -167,7 +167,7 @@ fn hops_text(
     let text = |it: &RouteRef| {
         let route = said(it)?;
         let Gateway::Group(gateway) = it.route.gateway else { return None };
-        let real = facts.reach.hops_onward(gateway, route.net, route.gateway.net())? + 1;
+        let real = facts.joined.hops_onward(gateway, route.net, route.gateway.net())? + 1;
         let hops = route.hops?;
         Some(format!("by {} {hops} instead of {real}", route.gateway))
     };
@@ -185,7 +185,7 @@ fn users_cut_off(facts: &Facts<'_>, routes: &[RouteRef]) -> Vec<String> {
             let is_cut = index != it.class
                 && facts.is_end(index)
                 && target.is_on(it.route.net)
-                && facts.reach.passage(it.class, index) == Passage::NoPath;
+                && facts.joined.passage(it.class, index) == Passage::NoPath;
             let text = format!("from {} to {}", user.name, target.name);
             if is_cut && !cut.contains(&text) {
                 cut.push(text);

@@ -20,7 +20,7 @@ pub use finding::Finding;
 pub use table::{FindingKind, Row, Severity};
 
 use crate::model::{Cluster, NidIndex, NodeRef};
-use crate::reach::Reach;
+use crate::reach::{Families, Reach};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The facts that the checks read: the cluster, and what follows from it.
@@ -29,6 +29,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) nids: NidIndex,
     /// The reachability with nothing lost: group `i` is class `i`.
     pub(crate) reach: Reach,
+    /// The same if the families of NIDs did not count: pairs that are apart by their families only have a finding of their own.
+    pub(crate) joined: Reach,
     /// The classes that only pass messages on: they need not reach all that they connect.
     transit: BTreeSet<usize>,
 }
@@ -62,8 +64,9 @@ const CHECKS: &[Check] = &[
 pub fn check(cluster: &Cluster) -> Vec<Finding> {
     let nids = NidIndex::of(cluster);
     let reach = Reach::of(cluster, &nids, None);
+    let joined = Reach::with_families(cluster, &nids, None, Families::Joined);
     let transit = transit(cluster, &reach);
-    let facts = Facts { cluster, nids, reach, transit };
+    let facts = Facts { cluster, nids, reach, joined, transit };
     let mut findings = Vec::new();
     CHECKS.iter().for_each(|check| check(&facts, &mut findings));
     findings.sort_by_key(|finding| (finding.severity, finding.kind));

@@ -17,7 +17,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     let mut joined: Vec<(usize, usize)> = Vec::new();
     for (at, one) in ends.iter().enumerate() {
         for other in &ends[at + 1..] {
-            let passages = [facts.reach.passage(*one, *other), facts.reach.passage(*other, *one)];
+            let passages = [facts.joined.passage(*one, *other), facts.joined.passage(*other, *one)];
             let excused = facts.cluster.may_be_apart(*one, *other);
             if passages == [Passage::Answered; 2]
                 || has_route(facts, *one, *other)

@@ -114,7 +114,7 @@ findings! {
         "Nodes of one net have NIDs of different address families",
         "Nodes with IPv6 NIDs only send no requests to IPv4 NIDs, and those with IPv4 NIDs only need an IPv6 address for requests to IPv6 NIDs.",
         "Give all nodes of the net NIDs of the same family, or of both.",
-        "interfaces of classes, and classes² of a net with both");
+        "interfaces of classes; with IPv6 NIDs classes² × routes of a class");
     HopsDisagree = ("hops-disagree", Warning,
         "A route says another number of hops than there are gateways on the path",
         "A node prefers the route with fewer hops, and with 1 hop it uses a gateway only if that is on the net itself.",

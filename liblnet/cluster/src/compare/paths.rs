@@ -56,10 +56,9 @@ impl<'a> Side<'a> {
         else {
             return Reached::No;
         };
-        let shared: Vec<String> =
-            source.nets.iter().filter(|net| target.nets.contains(net)).map(ToString::to_string).collect();
+        let shared: BTreeSet<_> = source.families.intersection(&target.families).map(|its| its.net).collect();
         if !shared.is_empty() {
-            return Reached::Direct(shared);
+            return Reached::Direct(shared.iter().map(ToString::to_string).collect());
         }
         let routes = self.cluster.classes.get(source.class).map_or(&[][..], |class| &class.routes);
         let working = target.nets.iter().flat_map(|net| self.reach.working_routes(from, *net));

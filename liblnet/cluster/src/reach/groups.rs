@@ -1,11 +1,39 @@
 //! Groups of nodes that are alike: classes, and the parts of classes that a loss concerns.
 
-use crate::model::{Class, Cluster, Element, NidIndex, NodeRef};
-use lnet_wire::NetId;
+use super::Families;
+use crate::model::{Class, ClassNi, Cluster, Element, NidIndex, NodeRef, is_long};
+use lnet_wire::{NetId, Nid};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most patterns of switches of one class that are told apart; a class with more is taken for one whose switches repeat earlier.
 const MAX_PATTERNS: u64 = 1 << 12;
+
+/// The NIDs of one family on a net: an interface sends to NIDs of its own family only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NetFamily {
+    /// The net.
+    pub net: NetId,
+    /// Whether the addresses have sixteen bytes; `false` for all where families do not count.
+    pub is_ipv6: bool,
+}
+
+impl NetFamily {
+    /// The net and the family of a NID.
+    fn of(nid: Nid, families: Families) -> Self {
+        Self { net: nid.net(), is_ipv6: families == Families::Apart && is_long(nid.address()) }
+    }
+
+    /// Those of an interface: both where its addresses are not known.
+    fn of_ni(ni: &ClassNi, families: Families) -> impl Iterator<Item = Self> {
+        let (net, known) = (ni.net, ni.addresses.is_known());
+        let has = match families {
+            Families::Joined => [true, false],
+            Families::Apart => [ni.addresses.has_ipv4() || !known, ni.addresses.has_ipv6() || !known],
+        };
+        let all = [false, true].into_iter().zip(has).filter(|(_, has)| *has);
+        all.map(move |(is_ipv6, _)| Self { net, is_ipv6 })
+    }
+}
 
 /// Nodes of one class that have lost the same.
 #[derive(Clone, Debug)]
@@ -18,6 +46,8 @@ pub struct Group {
     pub is_lost: bool,
     /// The nets on which the nodes have an interface left.
     pub nets: BTreeSet<NetId>,
+    /// The same with the families of their addresses.
+    pub families: BTreeSet<NetFamily>,
     /// The routes of the nodes.
     pub routes: Vec<GroupRoute>,
     /// Whether the nodes forward messages.
@@ -33,6 +63,8 @@ pub struct GroupRoute {
     pub net: NetId,
     /// The net of the gateway's NID.
     pub gateway_net: NetId,
+    /// The same with the family of the gateway's NID.
+    pub gateway_family: NetFamily,
     /// The gateway.
     pub gateway: Gateway,
     /// The node that is the gateway, if it is known.
@@ -57,6 +89,7 @@ pub enum Gateway {
 pub(super) struct Groups {
     pub(super) all: Vec<Group>,
     splits: Vec<Split>,
+    families: Families,
 }
 
 /// The groups of the nodes of one class.
@@ -90,8 +123,8 @@ impl Split {
 }
 
 impl Groups {
-    pub(super) fn of(cluster: &Cluster, nids: &NidIndex, lost: Option<&Element>) -> Self {
-        let mut groups = Self { all: Vec::new(), splits: Vec::new() };
+    pub(super) fn of(cluster: &Cluster, nids: &NidIndex, lost: Option<&Element>, families: Families) -> Self {
+        let mut groups = Self { all: Vec::new(), splits: Vec::new(), families };
         for (index, class) in cluster.classes.iter().enumerate() {
             let split = groups.split(index, class, lost);
             groups.splits.push(split);
@@ -106,8 +139,9 @@ impl Groups {
                     None if nids.is_nobodys(route.gateway) || node.is_some() => Gateway::Nobody,
                     None => Gateway::Assumed,
                 };
-                let gateway_net = route.gateway.net();
-                GroupRoute { index, net: route.net, gateway_net, gateway, node, hops: route.hops }
+                let (gateway_net, hops) = (route.gateway.net(), route.hops);
+                let gateway_family = NetFamily::of(route.gateway, families);
+                GroupRoute { index, net: route.net, gateway_net, gateway_family, gateway, node, hops }
             });
             groups.all[index].routes = routes.collect();
         }
@@ -137,10 +171,12 @@ impl Groups {
 
     /// Adds a group whose nodes have those interfaces for which `is_left` holds.
     fn add(&mut self, index: usize, class: &Class, count: u64, is_left: impl Fn(usize) -> bool) -> usize {
-        let left = (0..class.nis.len()).filter(|ni| is_left(*ni));
-        let nets = left.filter_map(|ni| class.nis.get(ni)).map(|ni| ni.net).collect();
-        let routes = Vec::new();
-        self.all.push(Group { class: index, count, is_lost: false, nets, routes, forwards: class.is_router });
+        let left = class.nis.iter().enumerate().filter(|(ni, _)| is_left(*ni)).map(|(_, ni)| ni);
+        let families = left.flat_map(|ni| NetFamily::of_ni(ni, self.families));
+        let families: BTreeSet<NetFamily> = families.collect();
+        let nets = families.iter().map(|its| its.net).collect();
+        let (is_lost, routes, forwards) = (false, Vec::new(), class.is_router);
+        self.all.push(Group { class: index, count, is_lost, nets, families, routes, forwards });
         self.all.len() - 1
     }
 

@@ -5,11 +5,14 @@
 //! one on the net of the gateway: by the gateway that the request came by, if the node has any route by it, else by the node's own routes
 //! (core-behaviour 2.6).
 //!
+//! An interface sends to NIDs of its own address family. The core also sends from IPv4 NIDs to IPv6 NIDs where the interface has an IPv6 address, which
+//! no file says; that is not counted on.
+//!
 //! Cost: nets times routes of all groups to make, groups of a pair times routes to ask. A group is a class, or a part of one that a loss concerns.
 
 mod groups;
 
-pub use groups::{Gateway, Group, GroupRoute};
+pub use groups::{Gateway, Group, GroupRoute, NetFamily};
 
 use crate::model::{Cluster, Element, NidIndex, NodeRef};
 use groups::Groups;
@@ -27,12 +30,21 @@ pub enum Passage {
     NoPath,
 }
 
+/// Whether the families of NIDs count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Families {
+    /// NIDs of one family are not reached from the other one.
+    Apart,
+    /// All NIDs of a net reach each other.
+    Joined,
+}
+
 /// The reachability of a cluster, or of one that has lost something.
 #[derive(Clone, Debug)]
 pub struct Reach {
     groups: Groups,
-    /// For each net, the hops of each group.
-    hops: BTreeMap<NetId, Vec<GroupHops>>,
+    /// For each net, and each family on it, the hops of each group.
+    hops: BTreeMap<NetFamily, Vec<GroupHops>>,
 }
 
 /// The numbers of gateways between a group and a net.
@@ -47,11 +59,23 @@ struct GroupHops {
 impl Reach {
     /// The reachability of a cluster without `lost`.
     pub fn of(cluster: &Cluster, nids: &NidIndex, lost: Option<&Element>) -> Self {
-        let groups = Groups::of(cluster, nids, lost);
+        Self::with_families(cluster, nids, lost, Families::Apart)
+    }
+
+    /// The same, with families that count or do not.
+    pub fn with_families(
+        cluster: &Cluster,
+        nids: &NidIndex,
+        lost: Option<&Element>,
+        families: Families,
+    ) -> Self {
+        let groups = Groups::of(cluster, nids, lost, families);
+        let all: BTreeSet<NetFamily> =
+            groups.all.iter().flat_map(|group| group.families.iter().copied()).collect();
         let mut reach = Self { groups, hops: BTreeMap::new() };
-        for net in cluster.nets() {
-            let hops = reach.hops_to(net);
-            reach.hops.insert(net, hops);
+        for to in all {
+            let hops = reach.hops_to(to);
+            reach.hops.insert(to, hops);
         }
         reach
     }
@@ -66,16 +90,18 @@ impl Reach {
         self.groups.of_node(node)
     }
 
-    /// The number of gateways between a group and a net, 0 on the net; `None` without a path.
-    pub fn hops(&self, group: usize, net: NetId) -> Option<u32> {
-        let hops = self.hops.get(&net)?.get(group)?;
+    /// The number of gateways between a group and NIDs of a net, 0 on the net; `None` without a path.
+    fn hops(&self, group: usize, to: NetFamily) -> Option<u32> {
+        let hops = self.hops.get(&to)?.get(group)?;
         let by_route = || hops.by_route.iter().copied().flatten().min();
         if hops.is_on_net { Some(0) } else { by_route() }
     }
 
-    /// The same for a message that has come by `came_by`: a gateway does not forward it onto that net again (core-behaviour RT-12).
+    /// The number of gateways between a group and a net for a message that has come by `came_by`: a gateway does not forward it onto that net
+    /// again (core-behaviour RT-12).
     pub fn hops_onward(&self, group: usize, net: NetId, came_by: NetId) -> Option<u32> {
-        self.onward(self.hops.get(&net)?, group, came_by)
+        let families = self.families_of(net);
+        families.filter_map(|to| self.onward(self.hops.get(&to)?, group, came_by)).min()
     }
 
     fn onward(&self, hops: &[GroupHops], group: usize, came_by: NetId) -> Option<u32> {
@@ -87,12 +113,28 @@ impl Reach {
         routes.filter_map(|(_, hops)| *hops).min()
     }
 
-    /// The routes of a group to a net that work.
+    /// The families that there are on a net.
+    fn families_of(&self, net: NetId) -> impl Iterator<Item = NetFamily> + '_ {
+        self.hops.keys().copied().filter(move |to| to.net == net)
+    }
+
+    /// The routes of a group to a net that work, for NIDs of some family.
     pub fn working_routes(&self, group: usize, net: NetId) -> impl Iterator<Item = &GroupRoute> {
-        let hops =
-            self.hops.get(&net).and_then(|hops| hops.get(group)).map_or(&[][..], |hops| &hops.by_route);
-        let routes = self.groups.all.get(group).map_or(&[][..], |group| &group.routes);
-        routes.iter().zip(hops).filter(|(_, hops)| hops.is_some()).map(|(route, _)| route)
+        let all = self.groups.all.get(group).map_or(&[][..], |group| &group.routes);
+        let works = move |at: usize| self.families_of(net).any(|to| self.works(group, at, to));
+        all.iter().enumerate().filter(move |(at, _)| works(*at)).map(|(_, route)| route)
+    }
+
+    /// The same for NIDs of one family.
+    fn working_routes_to(&self, group: usize, to: NetFamily) -> impl Iterator<Item = &GroupRoute> {
+        let all = self.groups.all.get(group).map_or(&[][..], |group| &group.routes);
+        all.iter().enumerate().filter(move |(at, _)| self.works(group, *at, to)).map(|(_, route)| route)
+    }
+
+    /// Whether the route of a group at this index leads to NIDs of a net.
+    fn works(&self, group: usize, at: usize, to: NetFamily) -> bool {
+        let hops = self.hops.get(&to).and_then(|hops| hops.get(group));
+        hops.and_then(|hops| hops.by_route.get(at)).is_some_and(Option::is_some)
     }
 
     /// The end of a request from a node of one group to another node, of the same group or of another one.
@@ -102,13 +144,13 @@ impl Reach {
         if source.is_lost || target.is_lost {
             return Passage::NoPath;
         }
-        if target.nets.iter().any(|net| source.nets.contains(net)) {
+        if target.families.iter().any(|its| source.families.contains(its)) {
             return Passage::Answered;
         }
         let mut passage = Passage::NoPath;
-        for net in &target.nets {
-            for route in self.working_routes(from, *net) {
-                if self.has_response(route, to) {
+        for its in &target.families {
+            for route in self.working_routes_to(from, *its) {
+                if self.has_response(route, *its, to) {
                     return Passage::Answered;
                 }
                 passage = Passage::NoResponse;
@@ -122,56 +164,64 @@ impl Reach {
         self.passage(one, other) == Passage::Answered && self.passage(other, one) == Passage::Answered
     }
 
-    /// Whether the response to a request by this route, which works, has a path to the net of its gateway.
-    fn has_response(&self, route: &GroupRoute, to: usize) -> bool {
-        let own_routes = self.hops(to, route.gateway_net).is_some();
+    /// Whether the response to a request to these NIDs by this route, which works, has a path to the NID that the request came from: that is on
+    /// the net of the gateway, and of its family.
+    fn has_response(&self, route: &GroupRoute, nids: NetFamily, to: usize) -> bool {
+        let own_routes = self.hops(to, route.gateway_family).is_some();
         let (Gateway::Group(group), Some(node)) = (route.gateway, route.node) else { return own_routes };
         let mut last = BTreeSet::new();
-        self.last_gateways((group, node), route, &mut last, &mut Vec::new());
+        self.last_gateways((group, node), (route, nids), &mut last, &mut Vec::new());
         let Some(target) = self.groups.all.get(to) else { return false };
         // A node refuses a route whose gateway is not on a net of its own.
         let is_gateway = |node| {
-            let is_by = |its: &&GroupRoute| its.node == Some(node) && target.nets.contains(&its.gateway_net);
+            let is_by =
+                |its: &&GroupRoute| its.node == Some(node) && target.families.contains(&its.gateway_family);
             target.routes.iter().any(|its| is_by(&its))
         };
         last.into_iter().any(|(group, node)| match is_gateway(node) {
-            true => self.hops_onward(group, route.gateway_net, route.net).is_some(),
+            true => {
+                let hops = self.hops.get(&route.gateway_family);
+                hops.and_then(|hops| self.onward(hops, group, route.net)).is_some()
+            }
             false => own_routes,
         })
     }
 
-    /// Collects the gateways by which messages by a route arrive on its net: its gateway, or those at the end of the gateway's routes.
+    /// Collects the gateways by which messages by a route arrive at NIDs on its net: its gateway, or those at the end of the gateway's routes.
     fn last_gateways(
         &self,
         (group, node): (usize, NodeRef),
-        route: &GroupRoute,
+        (route, nids): (&GroupRoute, NetFamily),
         last: &mut BTreeSet<(usize, NodeRef)>,
         seen: &mut Vec<(usize, NetId)>,
     ) {
-        if self.hops(group, route.net) == Some(0) {
+        if self.hops(group, nids) == Some(0) {
             last.insert((group, node));
         } else if !seen.contains(&(group, route.gateway_net)) {
             seen.push((group, route.gateway_net));
-            let onward = self.working_routes(group, route.net);
+            let onward = self.working_routes_to(group, nids);
             for next in onward.filter(|next| next.gateway_net != route.gateway_net) {
                 if let (Gateway::Group(group), Some(node)) = (next.gateway, next.node) {
-                    self.last_gateways((group, node), next, last, seen);
+                    self.last_gateways((group, node), (next, nids), last, seen);
                 }
             }
         }
     }
 
-    /// The hops of all groups to a net: first those on it, then in each round those by gateways that were found to reach it before.
-    fn hops_to(&self, net: NetId) -> Vec<GroupHops> {
+    /// The hops of all groups to NIDs of a net: first those on it, then in each round those by gateways that were found to reach it before.
+    fn hops_to(&self, to: NetFamily) -> Vec<GroupHops> {
         let of_group = |group: &Group| GroupHops {
-            is_on_net: !group.is_lost && group.nets.contains(&net),
+            is_on_net: !group.is_lost && group.families.contains(&to),
             by_route: vec![None; group.routes.len()],
         };
         let mut hops: Vec<GroupHops> = self.groups.all.iter().map(of_group).collect();
         loop {
             let mut found = Vec::new();
             for (index, group) in self.groups.all.iter().enumerate() {
-                for (at, route) in group.routes.iter().enumerate().filter(|(_, route)| route.net == net) {
+                // A node on the net with another family refuses the route.
+                let refuses = group.nets.contains(&to.net) && !group.families.contains(&to);
+                let is_meant = |route: &GroupRoute| route.net == to.net && !refuses;
+                for (at, route) in group.routes.iter().enumerate().filter(|(_, route)| is_meant(route)) {
                     if hops[index].by_route[at].is_none() {
                         found.extend(self.hops_by(group, route, &hops).map(|hops| (index, at, hops)));
                     }
@@ -188,7 +238,7 @@ impl Reach {
 
     /// The hops to the net of a route of a group by its gateway, if the route works.
     fn hops_by(&self, user: &Group, route: &GroupRoute, hops: &[GroupHops]) -> Option<u32> {
-        if user.is_lost || !user.nets.contains(&route.gateway_net) {
+        if user.is_lost || !user.families.contains(&route.gateway_family) {
             return None;
         }
         match route.gateway {
@@ -198,8 +248,8 @@ impl Reach {
                 let gateway =
                     self.groups.all.get(index).filter(|gateway| !gateway.is_lost && gateway.forwards)?;
                 let behind = self.onward(hops, index, route.gateway_net)?;
-                let works =
-                    gateway.nets.contains(&route.gateway_net) && (behind == 0 || route.hops != Some(1));
+                let works = gateway.families.contains(&route.gateway_family)
+                    && (behind == 0 || route.hops != Some(1));
                 works.then_some(behind + 1)
             }
         }
