@@ -11,8 +11,12 @@ use tempfile::TempDir;
 fn host(site: &Path, name: &str, lnetctl: &str) {
     let directory = site.join(name);
     fs::create_dir(&directory).unwrap();
-    let program = directory.join("lnetctl");
-    fs::write(&program, format!("#!/bin/sh\n{lnetctl}\n")).unwrap();
+    program(&directory, "lnetctl", lnetctl);
+}
+
+fn program(directory: &Path, name: &str, text: &str) {
+    let program = directory.join(name);
+    fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -20,7 +24,7 @@ fn lnetctl(site: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lnetctl")).args(words).current_dir(site).output().unwrap()
 }
 
-/// A kernel node, whose `lnetctl` does not know `global show`; one of ours; one that has no network.
+/// A kernel node, whose `lnetctl` knows neither `global show` nor `tunables`; one of ours; one that has no network.
 fn site() -> TempDir {
     let site = tempfile::tempdir().unwrap();
     let export = |address: &str| {
@@ -28,8 +32,15 @@ fn site() -> TempDir {
         format!("printf '%s\\n' 'net:' '- net type: tcp' '  local NI(s):' {nid}")
     };
     let node = |address| format!("case $1 in export) {};; *) echo $1: shown;; esac", export(address));
-    host(site.path(), "10.0.0.1", &format!("[ $1 != global ] || exit 1\n{}", node("10.0.0.1")));
+    host(
+        site.path(),
+        "10.0.0.1",
+        &format!("case $1 in global|tunables) exit 255;; esac\n{}", node("10.0.0.1")),
+    );
     host(site.path(), "10.0.0.2", &node("10.0.0.2"));
+    for (name, mtu) in [("10.0.0.1", 9000), ("10.0.0.2", 1500)] {
+        program(&site.path().join(name), "ip", &format!("echo '2: eth0: <UP> mtu {mtu} qdisc mq'"));
+    }
     host(site.path(), "10.0.0.3", "echo partly; echo 'LNet is not there' >&2; exit 1");
     site
 }
@@ -63,8 +74,10 @@ fn all_nodes_are_gathered_and_those_that_are_not_reached_are_named() {
     assert_eq!(names, ["10.0.0.1", "10.0.0.1.yaml", "10.0.0.2", "10.0.0.2.yaml"]);
     assert_eq!(fs::read_to_string(cluster.join("10.0.0.1/stats.yaml")).unwrap(), "stats: shown\n");
     assert!(!cluster.join("10.0.0.1/global.yaml").exists() && cluster.join("10.0.0.2/global.yaml").exists());
+    assert_eq!(fs::read_to_string(cluster.join("10.0.0.2/tunables.yaml")).unwrap(), "tunables: shown\n");
     let checked = lnetctl(site.path(), &["cluster", "check", "cluster"]);
-    assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
+    let text = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.code() == Some(0) && text.contains("the MTU on tcp is 9000"), "{text}");
 }
 
 #[test]

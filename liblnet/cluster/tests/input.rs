@@ -158,3 +158,29 @@ fn pipes_and_devices_are_refused() {
         assert!(text.ends_with("it is no regular file; write what it has to one, and name that"), "{text}");
     }
 }
+
+/// Fails if what `lnetctl cluster collect` has gathered beside the configuration is not compared.
+#[test]
+fn links_and_ports_that_were_collected_are_compared() {
+    let links = |mtu: u32| format!("2: eth0: <UP> mtu {mtu} qdisc mq state UP\n");
+    let port = |number: u16| format!("/sys/module/lnet/parameters/accept_port:{number}\n");
+    for (mtu, number, expected) in [
+        (9000, 988, &["single-net"][..]),
+        (1500, 988, &["mtu-differs", "single-net"]),
+        (9000, 989, &["accept-port-differs", "single-net"]),
+    ] {
+        let directory = directory(&[
+            ("a.yaml", &node("10.0.0.1")),
+            ("a/links.txt", &links(9000)),
+            ("a/tunables.yaml", &port(988)),
+            ("b.yaml", &node("10.0.0.2")),
+            ("b/links.txt", &links(mtu)),
+            ("b/tunables.yaml", &port(number)),
+            // Nothing is known of it.
+            ("c.yaml", &node("10.0.0.3")),
+        ]);
+        let (_, found) = read(&directory, &["."]);
+        let found: Vec<_> = found.into_iter().filter(|kind| *kind != "single-interface").collect();
+        assert_eq!(found, expected, "{mtu} {number}");
+    }
+}

@@ -4,6 +4,7 @@ use super::outcome::refuse;
 use super::remote::Via;
 use crate::cli::ClusterCollect;
 use crate::commands::{CommandOutcome, Context};
+use lnet_cluster::input::{LINKS_FILE, TUNABLES_FILE};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::yaml::{self, Purpose};
 use lnet_dlc::{ReturnCode, Value};
@@ -22,13 +23,20 @@ const UNREACHED: ReturnCode = ReturnCode(1);
 /// The command whose output is the configuration of a node. With --backup it would have no NIDs.
 const CONFIGURATION: &[&str] = &["lnetctl", "export"];
 
-/// The states and counters: the name of the file, and the command. A node that does not know one of them is read without it.
-const STATES: &[(&str, &[&str])] = &[
-    ("stats.yaml", &["lnetctl", "stats", "show"]),
-    ("nets.yaml", &["lnetctl", "net", "show", "-v", "4"]),
-    ("peers.yaml", &["lnetctl", "peer", "show", "-v", "4"]),
-    ("routes.yaml", &["lnetctl", "route", "show", "-v", "4"]),
-    ("global.yaml", &["lnetctl", "global", "show"]),
+/// The states and counters: the name of the file, and the commands, of which the first one that succeeds is taken. A node that knows none of
+/// them is read without the file. No command needs privileges.
+const STATES: &[(&str, &[&[&str]])] = &[
+    ("stats.yaml", &[&["lnetctl", "stats", "show"]]),
+    ("nets.yaml", &[&["lnetctl", "net", "show", "-v", "4"]]),
+    ("peers.yaml", &[&["lnetctl", "peer", "show", "-v", "4"]]),
+    ("routes.yaml", &[&["lnetctl", "route", "show", "-v", "4"]]),
+    ("global.yaml", &[&["lnetctl", "global", "show"]]),
+    // The kernel's lnetctl does not know tunables, and says so by its exit status.
+    (
+        TUNABLES_FILE,
+        &[&["lnetctl", "tunables"], &["grep", "-H", ".", "/sys/module/lnet/parameters/accept_port"]],
+    ),
+    (LINKS_FILE, &[&["ip", "-o", "link"]]),
 ];
 
 /// A node that is to be read.
@@ -138,9 +146,11 @@ fn collect(via: &Via, host: &Host, directory: &Path, limit: Duration) -> Collect
     }
     fs::create_dir_all(&states).map_err(|error| format!("{}: {error}", states.display()))?;
     let mut missing = Vec::new();
-    for (file, program) in STATES {
+    for (file, programs) in STATES {
         let file_of_state = states.join(file);
-        if via.run(&host.address, program, &file_of_state, limit, |_| Ok(())).is_err() {
+        let is_read =
+            |program: &&[&str]| via.run(&host.address, program, &file_of_state, limit, |_| Ok(())).is_ok();
+        if !programs.iter().any(is_read) {
             set_aside(&file_of_state);
             missing.push(*file);
         }

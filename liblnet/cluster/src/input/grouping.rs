@@ -59,14 +59,14 @@ fn without_addresses(class: &Class) -> Class {
 
 /// All of a configuration that matters to the checks but addresses apart from their families, peers and places in the file, as text.
 fn key(class: &Class) -> String {
-    let mut key = format!("{} {:?}", class.is_router, class.settings);
+    let mut key = format!("{} {:?} {:?}", class.is_router, class.settings, class.accept_port);
     let mut add = |args: std::fmt::Arguments<'_>| {
         // Writing to a string cannot fail.
         let _written = key.write_fmt(args);
     };
-    for ClassNi { net, interface, addresses, tunables, lnd, .. } in &class.nis {
+    for ClassNi { net, interface, addresses, mtu, tunables, lnd, .. } in &class.nis {
         let families = (addresses.has_ipv4(), addresses.has_ipv6());
-        add(format_args!("\nni {net} {interface:?} {families:?} {tunables:?} {lnd:?}"));
+        add(format_args!("\nni {net} {interface:?} {families:?} {mtu:?} {tunables:?} {lnd:?}"));
     }
     // Nodes keep routes in an order of their own (RT-1), so that their exports have different orders of the same routes.
     let text = |route: &ClassRoute| {

@@ -6,9 +6,11 @@
 mod addresses;
 mod grouping;
 mod node;
+mod states;
 mod topology;
 
 pub use addresses::parse_addresses;
+pub use states::{LINKS_FILE, TUNABLES_FILE};
 pub use topology::SCHEMA as TOPOLOGY_SCHEMA;
 
 use crate::model::{Class, Cluster};
@@ -154,7 +156,10 @@ impl Reading {
                 self.places.extend(topology.places.iter().map(|at| (file.to_owned(), *at)));
                 self.apart.extend(topology.apart);
             }),
-            Some(name) => node::read(file, name, &text).map(|node| self.grouping.add(node)),
+            Some(name) => node::read(file, name, &text).map(|mut node| {
+                states::add(&mut node, file);
+                self.grouping.add(node);
+            }),
         };
         // A file that several classes name has its problems once.
         for problem in result.err().into_iter().flatten() {

@@ -39,7 +39,7 @@ pub struct Class {
     pub settings: Settings,
     /// The place of the block `global`, or of the beginning of the file.
     pub settings_at: Place,
-    /// The port on which the nodes accept connections, if the topology file says it.
+    /// The port on which the nodes accept connections, if a topology file or what was collected says it.
     pub accept_port: Option<u16>,
 }
 
@@ -54,7 +54,7 @@ pub struct ClassNi {
     pub addresses: Addresses,
     /// The switches that the interface is connected to: node `i` to the one at `i` modulo their number. Empty: not known.
     pub switches: Vec<String>,
-    /// The MTU of the link in bytes, if the topology file says it.
+    /// The MTU of the link in bytes, if a topology file or what was collected says it.
     pub mtu: Option<u32>,
     /// The tunables that every driver has.
     pub tunables: NiTunables,
