@@ -116,6 +116,7 @@ fn changes_of_configuration_are_named_with_both_values() {
     // (the file, the old text, the new one, the changes in words)
     let table: &[(&str, &str, &str, &[&str])] = &[
         ("s1.yaml", "route:", "global:\n    retry_count: 3\nroute:", &["retry_count: 2 -> 3"]),
+        ("r1.yaml", "enable: 1\n", "enable: 1\nbuffers:\n    large: 64\n", &["+ large router buffers 64"]),
         ("s1.yaml", "10.1.0.1@", "10.1.0.7@", &["NIDs: 10.1.0.1@tcp1 -> 10.1.0.7@tcp1"]),
         (
             "s1.yaml",

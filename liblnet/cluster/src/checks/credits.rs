@@ -1,8 +1,9 @@
-//! Credits: whether they carry the nodes that an interface serves.
+//! Credits and router buffers: whether they carry the nodes that an interface, or a router, serves.
 
 use super::{Facts, Finding, FindingKind};
 use crate::model::Class;
 use crate::text::listed;
+use lnet_core::router::BUFFER_SIZES;
 use lnet_wire::NetId;
 
 /// A class whose nodes are at least so many times as numerous as those of another one is served by that.
@@ -16,6 +17,7 @@ pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         for net in class.nets() {
             findings.extend(too_few(facts, index, class, net));
         }
+        findings.extend(too_few_buffers(facts, index, class));
     }
 }
 
@@ -52,5 +54,36 @@ fn too_few(facts: &Facts<'_>, index: usize, class: &Class, net: NetId) -> Option
     let finding = Finding::new(FindingKind::CreditsTooFew, facts.cluster, &[index], small.place, what);
     Some(finding.with_subjects([net]).with_mend(format!(
         "Raise credits of the interface to {least} or more, or add interfaces or servers."
+    )))
+}
+
+/// Compares the buffers of the routers of a class with the nodes on their nets: each message that is forwarded has one.
+fn too_few_buffers(facts: &Facts<'_>, index: usize, class: &Class) -> Option<Finding> {
+    let is_client = |other: &&Class| {
+        let is_on_its_net = other.nis.iter().any(|ni| class.is_on(ni.net));
+        is_on_its_net && other.count >= class.count.saturating_mul(MIN_CLIENTS_PER_SERVER)
+    };
+    let clients: u64 =
+        facts.cluster.classes.iter().filter(|_| class.is_router).filter(is_client).map(|it| it.count).sum();
+    let share = clients.div_ceil(class.count.max(1));
+    let least = share.div_ceil(MAX_NODES_PER_CREDIT);
+    let mut few = Vec::new();
+    for ((name, size), given) in ["tiny", "small", "large"].iter().zip(BUFFER_SIZES).zip(class.buffers) {
+        let (number, said) = if given == 0 { (size.default_count, " by default") } else { (given, "") };
+        if u64::from(number) < least {
+            few.push(format!("{number} {name} ones{said}"));
+        }
+    }
+    if few.is_empty() {
+        return None;
+    }
+    let what = format!(
+        "{}: of the router buffers {} for {share} nodes on each router, of {clients} in all",
+        class.label(),
+        listed(few)
+    );
+    let finding = Finding::new(FindingKind::CreditsTooFew, facts.cluster, &[index], class.buffers_at, what);
+    Some(finding.with_subjects(["buffers"]).with_mend(format!(
+        "Raise the numbers of buffers to {least} or more, such as 'buffers: {{large: {least}}}', or add routers."
     )))
 }

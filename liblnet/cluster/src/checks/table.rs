@@ -166,8 +166,8 @@ findings! {
         "Raise credits, or lower peer_credits.",
         "interfaces of classes");
     CreditsTooFew = ("credits-too-few", Warning,
-        "An interface has far fewer credits than nodes that it serves",
-        "Only as many messages as there are credits are in flight; all other nodes wait.",
+        "An interface has far fewer credits, or a router fewer buffers, than nodes that it serves",
+        "Only as many messages as there are credits or buffers are in flight; all other nodes wait.",
         "Raise credits of the interface, or spread the nodes over more interfaces or servers.",
         "classes × nets");
     RuleMatchesNothing = ("rule-matches-nothing", Warning,

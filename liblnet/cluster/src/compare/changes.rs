@@ -43,6 +43,13 @@ pub(super) fn of(old: &Class, new: &Class, movement: &Movement) -> Vec<Change> {
     listed(&mut all, "route", &old.routes, &new.routes, route);
     let forwards = |class: &Class| if class.is_router { "on" } else { "off" };
     changed(&mut all, "routing".to_owned(), forwards(old).to_owned(), forwards(new).to_owned());
+    for (index, name) in ["tiny", "small", "large"].iter().enumerate() {
+        let number = |class: &Class| match class.buffers.get(index) {
+            Some(number) if class.is_router && *number > 0 => number.to_string(),
+            _ => String::new(),
+        };
+        changed(&mut all, format!("{name} router buffers"), number(old), number(new));
+    }
     for setting in Setting::all_global() {
         let value = |class: &Class| class.settings.get(setting).to_string();
         changed(&mut all, setting.name().to_owned(), value(old), value(new));

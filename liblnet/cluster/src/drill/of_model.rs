@@ -6,7 +6,6 @@ use crate::text::listed;
 use lnet_core::NiTunables;
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
-use lnet_dlc::model::Block;
 use lnet_dlc::ops::policy::RuleAction;
 use lnet_sim::NodeSpec;
 use lnet_wire::Nid;
@@ -118,7 +117,7 @@ fn node_of(class: &Class, node: u64, peers: &[&ClassPeer]) -> DrillNode {
         ..NodeSpec::new(&nids)
     };
     if class.is_router {
-        spec.forwards = Some(buffers_of(class));
+        spec.forwards = Some(class.buffers);
     }
     let is_other = |peer: &&&ClassPeer| !class.nids(node).any(|nid| peer.nids.contains(&nid));
     let peers = peers.iter().filter(is_other).filter_map(|peer| {
@@ -156,13 +155,4 @@ fn tunables_of(ni: &ClassNi) -> NiTunables {
         peer_timeout: given.peer_timeout.unwrap_or(default.peer_timeout),
         ..default
     }
-}
-
-/// The numbers of router buffers in the file; 0 for those that it does not give, which is the default.
-fn buffers_of(class: &Class) -> [u32; 3] {
-    let given = class.config.blocks.iter().rev().find_map(|block| match block {
-        Block::Buffers(item) => Some(item.it),
-        _ => None,
-    });
-    given.unwrap_or_default().map(|number| number.unwrap_or(0))
 }

@@ -59,7 +59,8 @@ fn without_addresses(class: &Class) -> Class {
 
 /// All of a configuration that matters to the checks but addresses apart from their families, peers and places in the file, as text.
 fn key(class: &Class) -> String {
-    let mut key = format!("{} {:?} {:?}", class.is_router, class.settings, class.accept_port);
+    let Class { is_router, buffers, settings, accept_port, .. } = class;
+    let mut key = format!("{is_router} {buffers:?} {settings:?} {accept_port:?}");
     let mut add = |args: std::fmt::Arguments<'_>| {
         // Writing to a string cannot fail.
         let _written = key.write_fmt(args);

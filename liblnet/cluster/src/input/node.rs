@@ -37,6 +37,8 @@ pub(super) fn read(file: &Path, name: &str, text: &str) -> Result<Class, Vec<Inp
         rules: Vec::new(),
         is_router: false,
         routing_at: BEGINNING,
+        buffers: [0; 3],
+        buffers_at: BEGINNING,
         settings: Settings::default(),
         settings_at: BEGINNING,
         accept_port: None,
@@ -83,7 +85,11 @@ fn take(class: &mut Class, block: &Block) -> Result<(), (Place, String)> {
             let (src, dst, rte) = (rule.src, rule.dst, rule.rte);
             ClassRule { src, dst, rte, action: rule.action, messages: rule.messages, place: item.at }
         })),
-        Block::Buffers(_) | Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => {}
+        Block::Buffers(item) => {
+            class.buffers = item.it.map(|number| number.unwrap_or(0));
+            class.buffers_at = item.at;
+        }
+        Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => {}
     }
     Ok(())
 }

@@ -35,6 +35,10 @@ pub struct Class {
     pub is_router: bool,
     /// The place of the block `routing`, or of the beginning of the file.
     pub routing_at: Place,
+    /// The numbers of tiny, small and large router buffers; 0: the default.
+    pub buffers: [u32; 3],
+    /// The place of the block `buffers`, or of the beginning of the file.
+    pub buffers_at: Place,
     /// The settings: the defaults, and those of the block `global`.
     pub settings: Settings,
     /// The place of the block `global`, or of the beginning of the file.
