@@ -96,6 +96,46 @@ fn addresses_that_are_too_few_are_the_only_problem() {
     assert_eq!(texts, ["these are 2 addresses for 3 nodes; give more", missing]);
 }
 
+#[test]
+fn rules_of_ip2nets_are_evaluated_for_all_nodes_of_a_class_alike() {
+    let rules = "ip2nets:\n  - {net-spec: tcp, ip-range: {0: '10.0.[0-1].*'}}\n  - {net-spec: tcp1, interfaces: {0: eth1}}\n";
+    let topology = |addresses: &str| {
+        format!("classes:\n  a: {{count: 300, class: node.yaml, addresses: {{{addresses}}}}}\n")
+    };
+    let table = [
+        (
+            "eth0: 10.0.0.0/23, eth1: 10.1.0.0/16",
+            Ok("eth0 (tcp) 10.0.0.1-10.0.1.44, eth1 (tcp1) 10.1.0.1-10.1.1.44"),
+        ),
+        ("eth0: 10.5.0.0/16, eth1: 10.1.0.0/16", Ok("eth1 (tcp1) 10.1.0.1-10.1.1.44")),
+        (
+            "eth0: 10.0.1.0-10.0.3.0",
+            Err(
+                "node.yaml:2:5: the range 10.0.[0-1].[0-255] has one of 10.0.1.0 and 10.0.2.0, and not the other one; make two classes of these nodes",
+            ),
+        ),
+        ("eth0: 10.0.0.0/30", Err("topology.yaml:2:55: these are 2 addresses for 300 nodes; give more")),
+        (
+            "tcp: 10.0.0.0/16",
+            Err(
+                "topology.yaml:2:49: node.yaml has no interface 'tcp'; write NET, INTERFACE or INTERFACE@NET",
+            ),
+        ),
+    ];
+    for (addresses, expected) in table {
+        let directory = directory(&[("node.yaml", rules), ("topology.yaml", &topology(addresses))]);
+        let prefix = format!("{}/", directory.path().display());
+        let found = input::read(&[directory.path()]);
+        let found = found.map_err(|problems| problems[0].to_string().replace(&prefix, "")).map(|cluster| {
+            let class = &cluster.classes[0];
+            let nis = class.nis.iter().enumerate();
+            let nis = nis.map(|(index, ni)| format!("{} {}", class.ni_label(index), ni.addresses));
+            nis.collect::<Vec<_>>().join(", ")
+        });
+        assert_eq!(found.as_deref().map_err(String::as_str), expected, "{addresses}");
+    }
+}
+
 /// Fails if a sum of numbers of nodes or an address behind the last one overflows.
 #[test]
 fn classes_of_the_most_nodes_are_checked_as_others_are() {

@@ -1,7 +1,7 @@
 //! NIDs that two interfaces have, and interfaces whose NID is not known.
 
 use super::{Facts, Finding, FindingKind};
-use crate::model::{Duplicate, NidOwner};
+use crate::model::{ClassNi, Duplicate, NidOwner};
 use crate::text::listed;
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
@@ -40,12 +40,17 @@ fn duplicates(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
 
 fn unknown(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for (index, class) in facts.cluster.classes.iter().enumerate() {
-        let unknown = (0..class.nis.len()).filter(|ni| !class.nis[*ni].addresses.is_known());
-        let names: Vec<String> = unknown.clone().map(|ni| class.ni_label(ni)).collect();
-        let Some(first) = unknown.clone().next() else { continue };
-        let what = format!("{}: no address is known of {}", class.label(), listed(&names));
-        let place = class.nis[first].place;
-        let finding = Finding::new(FindingKind::AddressUnknown, facts.cluster, &[index], place, what);
-        findings.push(finding.with_subjects(names));
+        for kind in [FindingKind::NetsUnknown, FindingKind::AddressUnknown] {
+            let is_assumed = kind == FindingKind::NetsUnknown;
+            let is_unknown = |ni: &ClassNi| !ni.addresses.is_known() && ni.is_assumed == is_assumed;
+            let unknown = (0..class.nis.len()).filter(|ni| is_unknown(&class.nis[*ni]));
+            let names: Vec<String> = unknown.clone().map(|ni| class.ni_label(ni)).collect();
+            let Some(first) = unknown.clone().next() else { continue };
+            let said =
+                if is_assumed { "rules that depend on its addresses add" } else { "no address is known of" };
+            let what = format!("{}: {said} {}", class.label(), listed(&names));
+            let finding = Finding::new(kind, facts.cluster, &[index], class.nis[first].place, what);
+            findings.push(finding.with_subjects(names));
+        }
     }
 }

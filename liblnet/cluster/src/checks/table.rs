@@ -205,6 +205,11 @@ findings! {
         "The node has no other interface on that net.",
         "Add a second interface, and connect it to another switch.",
         "interfaces of classes × classes²");
+    NetsUnknown = ("nets-unknown", Note,
+        "The file of a node has rules of ip2nets, and the addresses of the node are not known",
+        "Each rule is taken for one that matches: the node may be on less nets, and its NIDs, gateways and peers there are not checked.",
+        "Use the output of 'lnetctl export' of the node, or a topology file with the addresses of its interfaces by their names.",
+        "interfaces of classes");
     AddressUnknown = ("address-unknown", Note,
         "The file of a node has interfaces without addresses",
         "NIDs of the node are not known, so gateways, peers and duplicate NIDs on these nets are not checked.",

@@ -65,9 +65,9 @@ fn key(class: &Class) -> String {
         // Writing to a string cannot fail.
         let _written = key.write_fmt(args);
     };
-    for ClassNi { net, interface, addresses, mtu, tunables, lnd, .. } in &class.nis {
+    for ClassNi { net, interface, addresses, is_assumed, mtu, tunables, lnd, .. } in &class.nis {
         let families = (addresses.has_ipv4(), addresses.has_ipv6());
-        add(format_args!("\nni {net} {interface:?} {families:?} {mtu:?} {tunables:?} {lnd:?}"));
+        add(format_args!("\nni {net} {interface:?} {families:?} {is_assumed} {mtu:?} {tunables:?} {lnd:?}"));
     }
     // Nodes keep routes in an order of their own (RT-1), so that their exports have different orders of the same routes.
     let text = |route: &ClassRoute| {

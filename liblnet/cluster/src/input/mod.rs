@@ -5,6 +5,7 @@
 
 mod addresses;
 mod grouping;
+mod ip2nets;
 mod node;
 mod states;
 mod topology;

@@ -1,6 +1,6 @@
 //! Reading of the configuration of one node.
 
-use super::InputProblem;
+use super::{InputProblem, ip2nets};
 use crate::model::{Addresses, Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::model::{Block, Document, Item, NetItem, PeerItem, Place, RouteItem};
@@ -45,22 +45,22 @@ pub(super) fn read(file: &Path, name: &str, text: &str) -> Result<Class, Vec<Inp
     };
     let mut problems = Vec::new();
     for block in &document.blocks {
-        take(&mut class, block).unwrap_or_else(|(at, text)| problems.push(problem(at, text)));
+        take(&mut class, block);
+    }
+    match ip2nets::assumed(&document) {
+        Ok(nis) => class.nis.extend(nis),
+        Err((at, text)) => problems.push(problem(at, text)),
     }
     class.config = document;
     if problems.is_empty() { Ok(class) } else { Err(problems) }
 }
 
-fn take(class: &mut Class, block: &Block) -> Result<(), (Place, String)> {
+fn take(class: &mut Class, block: &Block) {
     match block {
         Block::Net(items) => {
-            for Item { it, at, .. } in items {
-                class.nis.extend(nis(it, *at)?);
+            for Item { it, at, .. } in items.iter().filter(|item| item.it.ip2net.is_none()) {
+                class.nis.extend(nis(it, *at));
             }
-        }
-        Block::Ip2nets(items) => {
-            let at = items.first().map_or(BEGINNING, |item| item.at);
-            return Err((at, IP2NETS.to_owned()));
         }
         Block::Route(items) => class.routes.extend(items.iter().flat_map(routes)),
         Block::Peer(items) => {
@@ -89,24 +89,17 @@ fn take(class: &mut Class, block: &Block) -> Result<(), (Place, String)> {
             class.buffers = item.it.map(|number| number.unwrap_or(0));
             class.buffers_at = item.at;
         }
-        Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => {}
+        Block::Ip2nets(_) | Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => {}
     }
-    Ok(())
 }
-
-const IP2NETS: &str = "rules of ip2nets depend on the addresses of the machine, which this file does not have; give the output of \
-                       'lnetctl export' of the node instead";
 
 /// Sets a value. One that a node would refuse leaves the default, as it would there.
 fn set(settings: &mut Settings, setting: Setting, value: i64) {
     let _refused = settings.set(setting, value);
 }
 
-fn nis(item: &NetItem, at: Place) -> Result<Vec<ClassNi>, (Place, String)> {
-    if item.ip2net.is_some() {
-        return Err((at, IP2NETS.to_owned()));
-    }
-    let Some(net) = item.net.filter(|net| *net != NetId::LOOPBACK) else { return Ok(Vec::new()) };
+fn nis(item: &NetItem, at: Place) -> Vec<ClassNi> {
+    let Some(net) = item.net.filter(|net| *net != NetId::LOOPBACK) else { return Vec::new() };
     let ni = |ni: &lnet_dlc::model::NiItem| {
         let name = ni.interface.as_ref().map(|spec| spec.name.clone());
         let own = name.as_ref().and_then(|name| name.parse::<IpAddr>().ok()).map(Address::from);
@@ -115,6 +108,7 @@ fn nis(item: &NetItem, at: Place) -> Result<Vec<ClassNi>, (Place, String)> {
             net,
             interface: ni.link.clone().or_else(|| name.filter(|_| own.is_none())),
             addresses: own.or(exported).map_or(Addresses::UNKNOWN, Addresses::one),
+            is_assumed: false,
             switches: Vec::new(),
             mtu: None,
             tunables: ni.tunables,
@@ -122,7 +116,7 @@ fn nis(item: &NetItem, at: Place) -> Result<Vec<ClassNi>, (Place, String)> {
             place: if ni.at == Place::default() { at } else { ni.at },
         }
     };
-    Ok(item.nis.iter().map(ni).collect())
+    item.nis.iter().map(ni).collect()
 }
 
 fn routes(item: &Item<RouteItem>) -> Vec<ClassRoute> {

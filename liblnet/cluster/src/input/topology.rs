@@ -11,10 +11,11 @@
 //!   - [clients, other-clients]
 //! ```
 
-use super::{InputProblem, MAX_TOPOLOGY_DEPTH, addresses::parse_addresses, node};
+use super::{InputProblem, MAX_TOPOLOGY_DEPTH, addresses::parse_addresses, ip2nets, node};
 use crate::model::{Addresses, Class};
 use lnet_dlc::model::Place;
 use lnet_dlc::yaml::tree::{MapEntry, Node, NodeKind, documents};
+use lnet_wire::NetId;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io;
@@ -181,7 +182,8 @@ impl Reader<'_> {
         if count > 1 {
             class.nis.iter_mut().for_each(|ni| ni.addresses = Addresses::UNKNOWN);
         }
-        self.of_interfaces(&mut class, value("addresses"), "addresses", |reader, ni, node| {
+        let named = self.rules(&mut class, value("addresses"), &path);
+        self.of_interfaces(&mut class, value("addresses"), "addresses", &named, |reader, ni, node| {
             let texts = reader.scalars(node, "an address");
             match parse_addresses(texts, count) {
                 Ok(addresses) => ni.addresses = addresses,
@@ -191,10 +193,10 @@ impl Reader<'_> {
                 }
             }
         });
-        self.of_interfaces(&mut class, value("switches"), "switches", |reader, ni, node| {
+        self.of_interfaces(&mut class, value("switches"), "switches", &named, |reader, ni, node| {
             ni.switches = reader.scalars(node, "a switch").into_iter().map(str::to_owned).collect();
         });
-        self.of_interfaces(&mut class, value("mtu"), "mtu", |reader, ni, node| {
+        self.of_interfaces(&mut class, value("mtu"), "mtu", &named, |reader, ni, node| {
             ni.mtu = reader.number(node, "mtu", 68, MAX_MTU).and_then(|mtu| u32::try_from(mtu).ok());
         });
         let refused = std::mem::take(&mut self.refused);
@@ -209,12 +211,35 @@ impl Reader<'_> {
         self.topology.places.push(entry.at);
     }
 
-    /// Applies the values of a mapping whose keys are interfaces: `NET`, `INTERFACE`, or `INTERFACE@NET`.
+    /// Evaluates the rules of `ip2nets` of a class, if it has any, for the interfaces whose addresses are given by their names. Returns these names.
+    fn rules(&mut self, class: &mut Class, addresses: Option<&Node>, file: &Path) -> BTreeSet<String> {
+        let mut host = Vec::new();
+        let Some(node) = addresses.filter(|_| class.nis.iter().any(|ni| ni.is_assumed)) else {
+            return BTreeSet::new();
+        };
+        for entry in self.map(node, "addresses") {
+            if entry.key.contains('@') || entry.key.parse::<NetId>().is_ok() {
+                continue;
+            }
+            match parse_addresses(self.scalars(&entry.value, "an address"), class.count) {
+                Ok(addresses) => host.push((entry.key.clone(), addresses)),
+                Err(text) => self.wrong(entry.value.at, text),
+            }
+        }
+        if let Err((at, text)) = ip2nets::evaluate(class, &host) {
+            self.problems.push(InputProblem { file: file.to_owned(), at: Some(at), text });
+        }
+        host.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Applies the values of a mapping whose keys are interfaces: `NET`, `INTERFACE`, or `INTERFACE@NET`. Those in `named` need
+    /// not be on a net.
     fn of_interfaces(
         &mut self,
         class: &mut Class,
         node: Option<&Node>,
         what: &str,
+        named: &BTreeSet<String>,
         apply: impl Fn(&mut Self, &mut crate::model::ClassNi, &Node),
     ) {
         let Some(node) = node else { return };
@@ -234,6 +259,7 @@ impl Reader<'_> {
                 apply(self, ni, &entry.value);
             }
             match (found, what) {
+                (0, _) if named.contains(&entry.key) => {}
                 (0, _) => {
                     let text = format!(
                         "{} has no interface '{}'; write NET, INTERFACE or INTERFACE@NET",
@@ -242,7 +268,9 @@ impl Reader<'_> {
                     );
                     self.wrong(entry.at, text);
                 }
+                // The addresses of an interface are those on all nets that a rule puts it on.
                 (1, _) | (_, "switches" | "mtu") => {}
+                _ if named.contains(&entry.key) => {}
                 _ => {
                     let text =
                         format!("'{}' are {found} interfaces; write INTERFACE@NET for each", entry.key);

@@ -56,6 +56,8 @@ pub struct ClassNi {
     pub interface: Option<String>,
     /// The addresses of the nodes.
     pub addresses: Addresses,
+    /// Whether a rule of `ip2nets` adds the interface, on machines whose addresses match, and those of this one are not known.
+    pub is_assumed: bool,
     /// The switches that the interface is connected to: node `i` to the one at `i` modulo their number. Empty: not known.
     pub switches: Vec<String>,
     /// The MTU of the link in bytes, if a topology file or what was collected says it.

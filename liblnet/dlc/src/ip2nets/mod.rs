@@ -4,11 +4,12 @@
 
 mod text;
 
+pub use lnet_os::interfaces::HostInterface;
 pub use text::{Ip2netsError, Ip2netsErrorCause, parse_string};
 
 use crate::InterfaceSpec;
 use lnet_os::interfaces::{
-    Family, HostInterface, Unusable, addresses_of, first_usable, has_address, is_link_local, without_large,
+    Family, Unusable, addresses_of, first_usable, has_address, is_link_local, without_large,
 };
 use lnet_wire::{Errno, IpRange, NetId};
 use std::net::IpAddr;
