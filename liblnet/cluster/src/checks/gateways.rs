@@ -132,7 +132,12 @@ fn finding(facts: &Facts<'_>, key: &Key, routes: &[RouteRef]) -> Finding {
             place,
         ),
         FindingKind::GatewayNobody => (
-            format!("no node has the NID {gateway}; routes to {nets} by it: {user_names}"),
+            match first.is_none_or(|route| facts.nids.is_nobodys(route.gateway)) {
+                true => format!("no node has the NID {gateway}; routes to {nets} by it: {user_names}"),
+                false => format!(
+                    "no node has the NID {gateway}, and none with an unknown address on its net forwards and leads to {nets}; routes by it: {user_names}"
+                ),
+            },
             users.clone(),
             place,
         ),

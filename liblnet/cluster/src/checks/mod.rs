@@ -20,7 +20,7 @@ pub use finding::Finding;
 pub use table::{FindingKind, Row, Severity};
 
 use crate::model::{Cluster, NidIndex, NodeRef};
-use crate::reach::{Families, Reach};
+use crate::reach::{Families, Gateway, Reach};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The facts that the checks read: the cluster, and what follows from it.
@@ -75,7 +75,7 @@ pub fn check(cluster: &Cluster) -> Vec<Finding> {
 
 /// The classes that only pass messages on: those that forward, if a route names one of their nodes; and those whose nodes are all named by
 /// routes to nets that they are on or have routes to, which are routers that were meant to forward. A node that a route names by mistake
-/// does not make an end of its class a router.
+/// does not make an end of its class a router. Of nodes whose addresses are not known those that may be meant by a route count as named.
 fn transit(cluster: &Cluster, reach: &Reach) -> BTreeSet<usize> {
     let mut named: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
     for route in reach.groups().iter().flat_map(|group| &group.routes) {
@@ -90,5 +90,15 @@ fn transit(cluster: &Cluster, reach: &Reach) -> BTreeSet<usize> {
         let is_every = |count| u64::try_from(nodes.len()) == Ok(count);
         cluster.classes.get(*class).is_some_and(|class| class.is_router || is_every(class.count))
     };
-    named.into_iter().filter(|(class, nodes)| is_transit(class, nodes)).map(|(class, _)| class).collect()
+    let mut transit: BTreeSet<usize> =
+        named.into_iter().filter(|(class, nodes)| is_transit(class, nodes)).map(|(class, _)| class).collect();
+    for group in reach.groups() {
+        let routes = cluster.classes.get(group.class).map_or(&[][..], |class| &class.routes);
+        let assumed = group.routes.iter().filter(|route| route.gateway == Gateway::Assumed);
+        for route in assumed.filter_map(|route| routes.get(route.index)) {
+            let meant = cluster.classes.iter().enumerate().filter(|(_, class)| class.may_be_gateway(route));
+            transit.extend(meant.map(|(index, _)| index));
+        }
+    }
+    transit
 }

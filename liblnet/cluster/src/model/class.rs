@@ -141,6 +141,16 @@ impl Class {
         (0..self.nis.len()).filter_map(move |ni| self.nid(ni, node))
     }
 
+    /// Whether a node of the class may be the gateway of a route that names a NID nobody is known to have: it forwards, has an interface on the net
+    /// of the gateway whose address is not known, and is on the net of the route or has a route to it over another net.
+    pub fn may_be_gateway(&self, route: &ClassRoute) -> bool {
+        let came_by = route.gateway.net();
+        let leads_on = |own: &ClassRoute| own.net == route.net && own.gateway.net() != came_by;
+        self.is_router
+            && self.nis.iter().any(|ni| ni.net == came_by && !ni.addresses.is_known())
+            && (self.is_on(route.net) || self.routes.iter().any(leads_on))
+    }
+
     /// The name of a node: that of its file, or that of the class with its number from 0.
     pub fn node_name(&self, node: u64) -> String {
         let of_file = usize::try_from(node).ok().and_then(|index| self.nodes.get(index));

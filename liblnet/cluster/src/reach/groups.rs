@@ -78,9 +78,9 @@ pub struct GroupRoute {
 pub enum Gateway {
     /// The group that the gateway is in.
     Group(usize),
-    /// A node whose address is not known; it is taken for a working gateway.
+    /// A node whose address is not known, and which forwards; it is taken for a working gateway.
     Assumed,
-    /// No node has the NID.
+    /// No node has the NID, or none that forwards can have it.
     Nobody,
 }
 
@@ -137,6 +137,9 @@ impl Groups {
                 let gateway = match node.and_then(|node| groups.of_node(node)) {
                     Some(group) => Gateway::Group(group),
                     None if nids.is_nobodys(route.gateway) || node.is_some() => Gateway::Nobody,
+                    None if !cluster.classes.iter().any(|class| class.may_be_gateway(route)) => {
+                        Gateway::Nobody
+                    }
                     None => Gateway::Assumed,
                 };
                 let (gateway_net, hops) = (route.gateway.net(), route.hops);
