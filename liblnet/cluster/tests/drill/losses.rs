@@ -112,6 +112,22 @@ fn losing_one_of_two_routers_loses_no_operation() {
     assert!(spread("router-1:eth0", Phase::After) > 0);
 }
 
+/// No node tells others that nothing gets through to a NID, so each router finds it out by a message of its own.
+#[test]
+fn a_lost_interface_behind_more_routers_delays_operations_for_longer_and_each_as_long() {
+    let during = |routers: u32| {
+        let cluster = routed_with_two_rails(routers);
+        let load = Load { in_flight: 1, ..plan(&cluster, &[], 20).load };
+        let plan = DrillPlan { load, ..plan(&cluster, &["server-0:eth1@2s"], 20) };
+        let report = run(&cluster, &plan, &mut |_| ()).unwrap();
+        let its = &report.operations;
+        assert!(its.all_succeeded() && its.longest_done_ms < 2000, "{its:?}");
+        report.phase(Phase::During).map(|phase| phase.until_ms - phase.from_ms).unwrap()
+    };
+    let (few, many) = (during(2), during(12));
+    assert!(many > few * 2, "{few} {many}");
+}
+
 #[test]
 fn the_operations_of_a_node_that_is_lost_and_those_to_it_are_counted_apart() {
     let report = drill(&one_net(2), &["server-0@2s"], 10);

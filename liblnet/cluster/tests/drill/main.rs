@@ -59,6 +59,26 @@ fn routed(routers: u32) -> DrillCluster {
     DrillCluster::of_all(nodes.collect())
 }
 
+/// Clients on `tcp` and `tcp2`, servers on `tcp1` and `tcp3`, with so many routers between them, which are on all four nets.
+fn routed_with_two_rails(routers: u32) -> DrillCluster {
+    let class = |name: &'static str, count: u32, own: [u16; 2], other: [u16; 2]| {
+        (0..count).map(move |number| {
+            let spec = NodeSpec::new(&own.map(|its| nid(its, 1 + number)));
+            let with = |spec: NodeSpec, (own, other): (u16, u16)| {
+                let gateways: Vec<Nid> = (0..routers).map(|it| nid(own, 201 + it)).collect();
+                spec.with_routes(net(other), &gateways)
+            };
+            node(&format!("{name}-{number}"), name, own.into_iter().zip(other).fold(spec, with))
+        })
+    };
+    let router = |number: u32| {
+        let nids: Vec<Nid> = (0..4).map(|its| nid(its, 201 + number)).collect();
+        node(&format!("router-{number}"), "router", NodeSpec::new(&nids).router())
+    };
+    let ends = class("client", CLIENTS, [0, 2], [1, 3]).chain(class("server", SERVERS, [1, 3], [0, 2]));
+    DrillCluster::of_all(ends.chain((0..routers).map(router)).collect())
+}
+
 /// A plan with a small load, so that a drill takes little time: 4 operations of 64 kB in flight for each node.
 fn plan(cluster: &DrillCluster, losses: &[&str], seconds: u64) -> DrillPlan {
     let size = 64 << 10;
