@@ -22,6 +22,14 @@ net:
   - {net type: tcp, local NI(s): [{nid: 10.0.0.9@tcp, interfaces: {0: eth0}}]}
   - {net type: tcp2, local NI(s): [{nid: 10.2.0.9@tcp2, interfaces: {0: eth1}}]}
 routing: {enable: 1}
+buffers: {large: 2}
+";
+const RULES: &str = "\
+ip2nets:
+  - {net-spec: tcp, ip-range: {0: '10.[0-1].*.*', 1: 'fd00::[1-9]'}}
+  - {net-spec: tcp1, interfaces: {0: eth1}}
+net:
+  - {ip2net: 'tcp2(eth0) 10.0.[2-8/2].*; tcp3'}
 ";
 
 fuzz_target!(|text: &str| {
@@ -57,6 +65,7 @@ fn text_of(file: &Path) -> io::Result<String> {
     match file.to_str() {
         Some("client") => Ok(CLIENT.to_owned()),
         Some("router") => Ok(ROUTER.to_owned()),
+        Some("rules") => Ok(RULES.to_owned()),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
 }
