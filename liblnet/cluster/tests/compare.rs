@@ -221,6 +221,37 @@ fn nodes_that_come_and_go_are_counted_and_named() {
 }
 
 #[test]
+fn of_many_gateways_and_routes_the_text_has_the_first_ones_and_the_number_of_the_others() {
+    let client = |gateways: &str| {
+        format!(
+            "net:\n{}route:\n  - {{net: tcp1, gateway: '{gateways}@tcp'}}\n",
+            interface("tcp", "eth0", "10.0.0.1")
+        )
+    };
+    let text = "classes:\n  c: {class: c.yml}\n  s: {class: s.yml}\n  r: {count: 40, class: r.yml, addresses: {tcp: 10.0.9.0/24, tcp1: 10.1.9.0/24}}\n";
+    let read = |gateways: &str| {
+        let server = server().replace("10.1.0.100@tcp1", "'10.1.9.[1-40]@tcp1'");
+        let files = [
+            ("t.yaml", text.to_owned()),
+            ("c.yml", client(gateways)),
+            ("s.yml", server),
+            ("r.yml", router()),
+        ];
+        let directory = directory(&files);
+        lnet_cluster::input::read(&[directory.path().join("t.yaml")]).unwrap()
+    };
+    let text = to_text(&compare(&read("10.0.9.[1-9]"), &read("10.0.9.[3-40]")));
+    for line in [
+        "c to s: routed, no longer tcp1 by 10.0.9.1@tcp, tcp1 by 10.0.9.2@tcp; now also tcp1 by 10.0.9.10@tcp, tcp1 by 10.0.9.11@tcp, tcp1 by 10.0.9.12@tcp, tcp1 by 10.0.9.13@tcp and 27 more",
+        "- route tcp1 by 10.0.9.2@tcp",
+        "+ route tcp1 by 10.0.9.13@tcp",
+        "+ route: 27 more",
+    ] {
+        assert!(text.lines().any(|its| its.trim() == line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
 fn classes_of_topology_files_are_compared_by_name_whatever_their_size() {
     let topology = |count: u64, settings: &str| {
         let classes = format!(

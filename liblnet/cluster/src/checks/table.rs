@@ -212,7 +212,7 @@ findings! {
         "interfaces of classes");
     AddressUnknown = ("address-unknown", Note,
         "The file of a node has interfaces without addresses",
-        "NIDs of the node are not known, so gateways, peers and duplicate NIDs on these nets are not checked.",
+        "NIDs of the node are not known: duplicate NIDs, and which node a gateway or a peer is, are not checked on these nets.",
         "Use the output of 'lnetctl export' without --backup, or a topology file with addresses.",
         "classes");
 }

@@ -63,9 +63,8 @@ impl<'a> Side<'a> {
         let routes = self.cluster.classes.get(source.class).map_or(&[][..], |class| &class.routes);
         let working = target.nets.iter().flat_map(|net| self.reach.working_routes(from, *net));
         let named = working.filter_map(|route| routes.get(route.index));
-        let gateways: BTreeSet<String> =
-            named.map(|route| format!("{} by {}", route.net, route.gateway)).collect();
-        let gateways = gateways.into_iter().collect();
+        let gateways: BTreeSet<_> = named.map(|route| (route.net, route.gateway)).collect();
+        let gateways = gateways.into_iter().map(|(net, gateway)| format!("{net} by {gateway}")).collect();
         if passage == Passage::Answered { Reached::Routed(gateways) } else { Reached::NoResponse(gateways) }
     }
 }

@@ -1,7 +1,7 @@
 //! A comparison as text for people.
 
 use super::{Change, Comparison, FindingChange, NodesOf, PathChange, Reached};
-use crate::text::{counted, printable};
+use crate::text::{MAX_SHOWN, counted, listed, printable};
 
 /// The comparison as text: paths first, as they matter most; a summary as the last line.
 pub fn to_text(comparison: &Comparison) -> String {
@@ -12,7 +12,7 @@ pub fn to_text(comparison: &Comparison) -> String {
     section(&mut lines, "nodes added", comparison.added.iter().map(nodes));
     section(&mut lines, "nodes gone", comparison.gone.iter().map(nodes));
     for changed in &comparison.changed {
-        section(&mut lines, &nodes(&changed.nodes), changed.changes.iter().map(change));
+        section(&mut lines, &nodes(&changed.nodes), changes(&changed.changes).into_iter());
     }
     lines.push(summary(comparison));
     // Names in the lines come from files.
@@ -62,14 +62,33 @@ fn nodes(nodes: &NodesOf) -> String {
 
 fn path(path: &PathChange) -> String {
     let PathChange { from, to, old, new } = path;
-    format!("{from} to {to}: {} -> {}", reached(old), reached(new))
+    let changed = match (old, new) {
+        (Reached::Direct(old), Reached::Direct(new)) => format!("direct, {}", difference(old, new)),
+        (Reached::Routed(old), Reached::Routed(new)) => format!("routed, {}", difference(old, new)),
+        (Reached::NoResponse(old), Reached::NoResponse(new)) => {
+            format!("requests without response, {}", difference(old, new))
+        }
+        _ => format!("{} -> {}", reached(old), reached(new)),
+    };
+    format!("{from} to {to}: {changed}")
+}
+
+/// What only one of two lists has.
+fn difference(old: &[String], new: &[String]) -> String {
+    let only = |these: &[String], others: &[String]| -> Vec<String> {
+        these.iter().filter(|item| !others.contains(item)).cloned().collect()
+    };
+    let (gone, added) = (only(old, new), only(new, old));
+    let said =
+        |word: &str, items: &[String]| (!items.is_empty()).then(|| format!("{word} {}", listed(items)));
+    [said("no longer", &gone), said("now also", &added)].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn reached(reached: &Reached) -> String {
     match reached {
-        Reached::Direct(nets) => format!("direct on {}", nets.join(", ")),
-        Reached::Routed(gateways) => format!("routed, {}", gateways.join(", ")),
-        Reached::NoResponse(gateways) => format!("requests without response, {}", gateways.join(", ")),
+        Reached::Direct(nets) => format!("direct on {}", listed(nets)),
+        Reached::Routed(gateways) => format!("routed, {}", listed(gateways)),
+        Reached::NoResponse(gateways) => format!("requests without response, {}", listed(gateways)),
         Reached::No => "no path".to_owned(),
     }
 }
@@ -77,6 +96,26 @@ fn reached(reached: &Reached) -> String {
 fn finding(finding: &FindingChange) -> String {
     let FindingChange { severity, kind, what, file, line, .. } = finding;
     format!("{severity}: {kind}: {file}:{line}: {what}")
+}
+
+/// The changes of some nodes; of routes, peers and the like that come or go only the first ones, and the number of the others.
+fn changes(all: &[Change]) -> Vec<String> {
+    let is_alike = |one: &Change, other: &Change| {
+        one.what == other.what
+            && one.old.is_some() == other.old.is_some()
+            && one.new.is_some() == other.new.is_some()
+    };
+    let mut lines = Vec::new();
+    for alike in all.chunk_by(is_alike) {
+        lines.extend(alike.iter().take(MAX_SHOWN).map(change));
+        if let (Some(first), more) = (alike.first(), alike.len().saturating_sub(MAX_SHOWN))
+            && more > 0
+        {
+            let sign = if first.new.is_some() { '+' } else { '-' };
+            lines.push(format!("{sign} {}: {more} more", first.what));
+        }
+    }
+    lines
 }
 
 fn change(change: &Change) -> String {

@@ -100,11 +100,6 @@ impl NidIndex {
         self.owner(nid).is_none() && !self.with_unknown.contains(&nid.net())
     }
 
-    /// Whether a node on the net has an address that is not known.
-    pub fn has_unknown(&self, net: NetId) -> bool {
-        self.with_unknown.contains(&net)
-    }
-
     /// The NIDs that several interfaces have, in the order of nets and addresses: one entry for each pair of interfaces of classes. Each run of
     /// addresses is compared with one other run only, the one before it that ends last, so there are less entries than runs.
     pub fn duplicates(&self) -> Vec<Duplicate> {
