@@ -77,7 +77,11 @@ fn all_nodes_are_gathered_and_those_that_are_not_reached_are_named() {
     assert_eq!(fs::read_to_string(cluster.join("10.0.0.2/tunables.yaml")).unwrap(), "tunables: shown\n");
     let checked = lnetctl(site.path(), &["cluster", "check", "cluster"]);
     let text = String::from_utf8_lossy(&checked.stdout);
-    assert!(checked.status.code() == Some(0) && text.contains("the MTU on tcp is 9000"), "{text}");
+    assert!(
+        checked.status.code() == Some(0)
+            && text.contains("the MTU on tcp is 9000 on 10.0.0.1, but 1500 on 10.0.0.2"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -71,8 +71,14 @@ fn difference<T: Ord + Copy + Display>(
         classes.push(class);
         classes.dedup();
     }
-    let (usual, _) = by_value.iter().max_by_key(|(_, (nodes, ..))| *nodes).filter(|_| by_value.len() > 1)?;
+    let all: u64 = by_value.values().map(|(nodes, ..)| *nodes).fold(0, u64::saturating_add);
+    let most = by_value.iter().max_by_key(|(_, (nodes, ..))| *nodes).filter(|_| by_value.len() > 1);
+    let (usual, (with_usual, classes_with_usual, _)) = most?;
     let usual = *usual;
+    let usual_nodes = match with_usual.saturating_mul(2) > all {
+        true => "most nodes".to_owned(),
+        false => listed(classes_with_usual.iter().map(|index| facts.cluster.classes[*index].label())),
+    };
     let others = by_value.iter().filter(|(value, _)| **value != usual);
     let mut about = Vec::new();
     let mut texts = Vec::new();
@@ -83,7 +89,7 @@ fn difference<T: Ord + Copy + Display>(
         about.extend(classes);
         place = place.or(Some(*at));
     }
-    let what = format!("{name} is {usual} on most nodes, but {}", listed(texts));
+    let what = format!("{name} is {usual} on {usual_nodes}, but {}", listed(texts));
     let finding = Finding::new(kind, facts.cluster, &about, place.unwrap_or_default(), what);
     Some(finding.with_subjects([name]))
 }
