@@ -118,7 +118,7 @@ fn rules_of_ip2nets_are_evaluated_for_all_nodes_of_a_class_alike() {
         (
             "tcp: 10.0.0.0/16",
             Err(
-                "topology.yaml:2:49: node.yaml has no interface 'tcp'; write NET, INTERFACE or INTERFACE@NET",
+                "topology.yaml:2:3: class 'a' has rules of ip2nets; add the addresses of its interfaces by their names, such as 'addresses: {eth0: 10.0.0.0/16}'",
             ),
         ),
     ];
@@ -126,12 +126,16 @@ fn rules_of_ip2nets_are_evaluated_for_all_nodes_of_a_class_alike() {
         let directory = directory(&[("node.yaml", rules), ("topology.yaml", &topology(addresses))]);
         let prefix = format!("{}/", directory.path().display());
         let found = input::read(&[directory.path()]);
-        let found = found.map_err(|problems| problems[0].to_string().replace(&prefix, "")).map(|cluster| {
-            let class = &cluster.classes[0];
-            let nis = class.nis.iter().enumerate();
-            let nis = nis.map(|(index, ni)| format!("{} {}", class.ni_label(index), ni.addresses));
-            nis.collect::<Vec<_>>().join(", ")
-        });
+        let found = found
+            .map_err(|problems| {
+                problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ").replace(&prefix, "")
+            })
+            .map(|cluster| {
+                let class = &cluster.classes[0];
+                let nis = class.nis.iter().enumerate();
+                let nis = nis.map(|(index, ni)| format!("{} {}", class.ni_label(index), ni.addresses));
+                nis.collect::<Vec<_>>().join(", ")
+            });
         assert_eq!(found.as_deref().map_err(String::as_str), expected, "{addresses}");
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn assumed(document: &Document) -> Result<Vec<ClassNi>, (Place, Strin
     Ok(rules(document)?.into_iter().flat_map(of_rule).collect())
 }
 
-/// Puts in place of the assumed interfaces of a class those that its rules add on machines with these interfaces. All nodes of a class must match the
+/// Adds to a class the interfaces that its rules add on machines with these interfaces. All nodes of a class must match the
 /// same ranges. A rule that names an interface whose address it excludes adds nothing, as on kernel nodes.
 pub(super) fn evaluate(class: &mut Class, host: &[(String, Addresses)]) -> Result<(), (Place, String)> {
     let mut nis = Vec::new();
@@ -110,7 +110,6 @@ pub(super) fn evaluate(class: &mut Class, host: &[(String, Addresses)]) -> Resul
             }
         }
     }
-    class.nis.retain(|ni| !ni.is_assumed);
     class.nis.extend(nis);
     Ok(())
 }

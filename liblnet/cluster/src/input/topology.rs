@@ -200,7 +200,15 @@ impl Reader<'_> {
             ni.mtu = reader.number(node, "mtu", 68, MAX_MTU).and_then(|mtu| u32::try_from(mtu).ok());
         });
         let refused = std::mem::take(&mut self.refused);
-        let without = class.nis.iter().filter(|ni| count > 1 && !ni.addresses.is_known());
+        let without = || class.nis.iter().filter(|ni| count > 1 && !ni.addresses.is_known());
+        if without().any(|ni| ni.is_assumed) {
+            let text = format!(
+                "class '{name}' has rules of ip2nets; add the addresses of its interfaces by their names, such as \
+                 'addresses: {{eth0: 10.0.0.0/16}}'"
+            );
+            self.wrong(entry.at, text);
+        }
+        let without = without().filter(|ni| !ni.is_assumed);
         for key in without.map(interface_key).filter(|key| !refused.contains(key)) {
             self.wrong(
                 entry.at,
@@ -213,7 +221,7 @@ impl Reader<'_> {
 
     /// Evaluates the rules of `ip2nets` of a class, if it has any, for the interfaces whose addresses are given by their names. Returns these names.
     fn rules(&mut self, class: &mut Class, addresses: Option<&Node>, file: &Path) -> BTreeSet<String> {
-        let mut host = Vec::new();
+        let (mut host, mut named) = (Vec::new(), BTreeSet::new());
         let Some(node) = addresses.filter(|_| class.nis.iter().any(|ni| ni.is_assumed)) else {
             return BTreeSet::new();
         };
@@ -221,15 +229,22 @@ impl Reader<'_> {
             if entry.key.contains('@') || entry.key.parse::<NetId>().is_ok() {
                 continue;
             }
+            named.insert(entry.key.clone());
             match parse_addresses(self.scalars(&entry.value, "an address"), class.count) {
                 Ok(addresses) => host.push((entry.key.clone(), addresses)),
                 Err(text) => self.wrong(entry.value.at, text),
             }
         }
-        if let Err((at, text)) = ip2nets::evaluate(class, &host) {
-            self.problems.push(InputProblem { file: file.to_owned(), at: Some(at), text });
+        if !named.is_empty() {
+            // Of addresses or rules with mistakes nothing follows.
+            if host.len() == named.len()
+                && let Err((at, text)) = ip2nets::evaluate(class, &host)
+            {
+                self.problems.push(InputProblem { file: file.to_owned(), at: Some(at), text });
+            }
+            class.nis.retain(|ni| !ni.is_assumed);
         }
-        host.into_iter().map(|(name, _)| name).collect()
+        named
     }
 
     /// Applies the values of a mapping whose keys are interfaces: `NET`, `INTERFACE`, or `INTERFACE@NET`. Those in `named` need
