@@ -145,3 +145,56 @@ fn routes_in_any_order_are_one_class() {
     let kinds: Vec<&str> = check(&cluster).iter().map(|finding| finding.kind.row().id).collect();
     assert_eq!(kinds, ["single-net", "single-net", "single-interface", "single-interface"]);
 }
+
+/// Fails if one client, or one router, that differs from the others is taken for a server of them, or if a server with other credits is not one.
+#[test]
+fn a_node_that_differs_from_many_like_it_is_not_their_server() {
+    let net = |net: &str, address: &str, credits: u32| {
+        format!(
+            "  - {{net type: {net}, local NI(s): [{{nid: {address}@{net}, interfaces: {{0: eth0}}, tunables: {{peer_credits: 8, credits: {credits}}}}}]}}\n"
+        )
+    };
+    let client = |number: u32, more: &str| {
+        let net = net("tcp", &format!("10.0.{}.{}", number / 200, number % 200 + 1), 16);
+        format!("net:\n{net}route: [{{net: tcp1, gateway: '10.0.9.[1-4]@tcp'}}]\n{more}")
+    };
+    let router = |number: u32, more: &str| {
+        let nets =
+            [net("tcp", &format!("10.0.9.{number}"), 16), net("tcp1", &format!("10.1.9.{number}"), 16)];
+        format!("net:\n{}{more}", nets.concat())
+    };
+    let server = |credits: u32| {
+        format!(
+            "net:\n{}route: [{{net: tcp, gateway: '10.1.9.[1-4]@tcp1'}}]\n",
+            net("tcp1", "10.1.0.1", credits)
+        )
+    };
+    let master = |credits: u32| format!("net:\n{}", net("tcp", "10.0.8.1", credits));
+    let found = |outlier: bool, credits: Option<u32>| {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: String, text: String| fs::write(directory.path().join(name), text).unwrap();
+        for number in 0..400 {
+            let more = if outlier && number == 7 { "global: {retry_count: 5}\n" } else { "" };
+            write(format!("client{number}.yaml"), client(number, more));
+        }
+        for number in 1..=4 {
+            let enable = u8::from(!outlier || number != 3);
+            write(
+                format!("router{number}.yaml"),
+                router(number, &format!("routing: {{enable: {enable}}}\n")),
+            );
+        }
+        write("server.yaml".to_owned(), server(16));
+        if let Some(credits) = credits {
+            write("master.yaml".to_owned(), master(credits));
+        }
+        let findings = check(&input::read(&[directory.path()]).unwrap());
+        let about_credits = findings.iter().filter(|finding| finding.kind.row().id == "credits-too-few");
+        about_credits.map(|finding| finding.what.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (outlier, credits, expected) in
+        [(false, None, &[][..]), (true, None, &[]), (true, Some(40), &["master"]), (true, Some(64), &[])]
+    {
+        assert_eq!(found(outlier, credits), expected, "{outlier} {credits:?}");
+    }
+}

@@ -5,6 +5,7 @@ use crate::model::Class;
 use crate::text::listed;
 use lnet_core::router::BUFFER_SIZES;
 use lnet_wire::NetId;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A class whose nodes are at least so many times as numerous as those of another one is served by that.
 const MIN_CLIENTS_PER_SERVER: u64 = 10;
@@ -12,12 +13,56 @@ const MIN_CLIENTS_PER_SERVER: u64 = 10;
 pub(super) const MAX_NODES_PER_CREDIT: u64 = 8;
 
 pub(super) fn check(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    let roles = Roles::of(facts);
     for (index, class) in facts.cluster.classes.iter().enumerate() {
         above(facts, index, class, findings);
         for net in class.nets() {
-            findings.extend(too_few(facts, index, class, net));
+            findings.extend(too_few(facts, &roles, index, net));
         }
-        findings.extend(too_few_buffers(facts, index, class));
+        findings.extend(too_few_buffers(facts, &roles, index));
+    }
+}
+
+/// The role of each class: the classes of one role count as one. Classes of a topology file have their own. Of a directory nodes are in one role that
+/// are on the same nets with the same credits, and have the same routes: one of ten thousand clients that has another setting is no server of the
+/// others.
+struct Roles {
+    /// The role of each class.
+    of_class: Vec<usize>,
+    /// The number of nodes of each role.
+    nodes: Vec<u64>,
+}
+
+impl Roles {
+    fn of(facts: &Facts<'_>) -> Self {
+        let mut by_key = BTreeMap::new();
+        let mut roles = Self { of_class: Vec::new(), nodes: Vec::new() };
+        for (index, class) in facts.cluster.classes.iter().enumerate() {
+            let credits: Vec<_> =
+                class.nis.iter().map(|ni| (ni.net, ni.credits(), ni.peer_credits())).collect();
+            let routes: BTreeSet<_> = class.routes.iter().map(|route| (route.net, route.gateway)).collect();
+            let own = class.nodes.is_empty().then_some(index);
+            let role = *by_key.entry((own, credits, routes)).or_insert(roles.nodes.len());
+            if role == roles.nodes.len() {
+                roles.nodes.push(0);
+            }
+            roles.nodes[role] += class.count;
+            roles.of_class.push(role);
+        }
+        roles
+    }
+
+    /// The number of nodes of the role of a class.
+    fn nodes_like(&self, class: usize) -> u64 {
+        self.of_class.get(class).and_then(|role| self.nodes.get(*role)).copied().unwrap_or(0)
+    }
+
+    /// The nodes that a class serves: those of roles that are far more numerous, and for which `is_meant` holds.
+    fn clients(&self, facts: &Facts<'_>, class: usize, is_meant: impl Fn(&Class) -> bool) -> u64 {
+        let least = self.nodes_like(class).saturating_mul(MIN_CLIENTS_PER_SERVER);
+        let classes = facts.cluster.classes.iter().enumerate();
+        let clients = classes.filter(|(index, it)| self.nodes_like(*index) >= least && is_meant(it));
+        clients.map(|(_, it)| it.count).sum()
     }
 }
 
@@ -33,14 +78,12 @@ fn above(facts: &Facts<'_>, index: usize, class: &Class, findings: &mut Vec<Find
 }
 
 /// Compares the credits of the interfaces of a class on a net with the nodes that each of them serves. Nodes are spread over the interfaces
-/// of a server, and over all routers of a class.
-fn too_few(facts: &Facts<'_>, index: usize, class: &Class, net: NetId) -> Option<Finding> {
-    let clients = facts.cluster.classes.iter().filter(|other| {
-        other.is_on(net) && other.count >= class.count.saturating_mul(MIN_CLIENTS_PER_SERVER)
-    });
-    let clients: u64 = clients.map(|other| other.count).sum();
+/// of a server, and over all routers of a role.
+fn too_few(facts: &Facts<'_>, roles: &Roles, index: usize, net: NetId) -> Option<Finding> {
+    let class = facts.cluster.classes.get(index)?;
+    let clients = roles.clients(facts, index, |other| other.is_on(net));
     let nis: Vec<_> = class.nis.iter().filter(|ni| ni.net == net).collect();
-    let servers = if class.is_router { class.count } else { 1 };
+    let servers = if class.is_router || !facts.is_end(index) { roles.nodes_like(index) } else { 1 };
     let shares = servers.saturating_mul(u64::try_from(nis.len()).unwrap_or(1)).max(1);
     let share = clients.div_ceil(shares);
     let least = share.div_ceil(MAX_NODES_PER_CREDIT);
@@ -58,14 +101,10 @@ fn too_few(facts: &Facts<'_>, index: usize, class: &Class, net: NetId) -> Option
 }
 
 /// Compares the buffers of the routers of a class with the nodes on their nets: each message that is forwarded has one.
-fn too_few_buffers(facts: &Facts<'_>, index: usize, class: &Class) -> Option<Finding> {
-    let is_client = |other: &&Class| {
-        let is_on_its_net = other.nis.iter().any(|ni| class.is_on(ni.net));
-        is_on_its_net && other.count >= class.count.saturating_mul(MIN_CLIENTS_PER_SERVER)
-    };
-    let clients: u64 =
-        facts.cluster.classes.iter().filter(|_| class.is_router).filter(is_client).map(|it| it.count).sum();
-    let share = clients.div_ceil(class.count.max(1));
+fn too_few_buffers(facts: &Facts<'_>, roles: &Roles, index: usize) -> Option<Finding> {
+    let class = facts.cluster.classes.get(index).filter(|class| class.is_router)?;
+    let clients = roles.clients(facts, index, |other| other.nis.iter().any(|ni| class.is_on(ni.net)));
+    let share = clients.div_ceil(roles.nodes_like(index).max(1));
     let least = share.div_ceil(MAX_NODES_PER_CREDIT);
     let mut few = Vec::new();
     for ((name, size), given) in ["tiny", "small", "large"].iter().zip(BUFFER_SIZES).zip(class.buffers) {

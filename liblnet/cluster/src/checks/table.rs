@@ -169,7 +169,7 @@ findings! {
         "An interface has far fewer credits, or a router fewer buffers, than nodes that it serves",
         "Only as many messages as there are credits or buffers are in flight; all other nodes wait.",
         "Raise credits of the interface, or spread the nodes over more interfaces or servers.",
-        "classes × nets");
+        "classes × nets and routes");
     RuleMatchesNothing = ("rule-matches-nothing", Warning,
         "A selection rule names interfaces, peers or gateways that do not exist",
         "The rule has no effect.",
