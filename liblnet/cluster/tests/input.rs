@@ -228,3 +228,23 @@ fn links_and_ports_that_were_collected_are_compared() {
         assert_eq!(found, expected, "{mtu} {number}");
     }
 }
+
+/// Fails if a finding about one of many nodes that are alike is in the file of the first of them.
+#[test]
+fn findings_about_one_node_are_in_its_file() {
+    let copy = "# This file has a line more than the others\n".to_owned() + &node("10.0.0.1");
+    let route = format!("{}route: [{{net: tcp1, gateway: 10.0.0.2@tcp}}]\n", node("10.0.0.9"));
+    let directory = directory(&[
+        ("a1.yaml", &node("10.0.0.1")),
+        ("a2.yaml", &node("10.0.0.2")),
+        ("a3.yaml", &copy),
+        ("b.yaml", &route),
+        ("c.yaml", &node("10.1.0.1").replace("tcp", "tcp1")),
+    ]);
+    let findings = check(&input::read(&[directory.path()]).unwrap());
+    let mut at = findings
+        .iter()
+        .map(|it| (it.kind.row().id, it.file.file_name().unwrap().to_str().unwrap(), it.place.line));
+    assert!(at.clone().any(|it| it == ("duplicate-nid", "a3.yaml", 3)), "{:?}", at.collect::<Vec<_>>());
+    assert!(at.any(|it| it == ("gateway-does-not-forward", "a2.yaml", 1)), "{findings:?}");
+}

@@ -1,7 +1,7 @@
 //! A finding.
 
 use super::{FindingKind, Severity};
-use crate::model::{Cluster, Element};
+use crate::model::{Cluster, Element, NodeFile, NodeRef};
 use crate::text::MAX_SHOWN;
 use lnet_dlc::model::Place;
 use std::path::PathBuf;
@@ -65,6 +65,20 @@ impl Finding {
             what,
             why: row.why.to_owned(),
             mend: row.mend.to_owned(),
+        }
+    }
+
+    /// The same in the file of a node, if it has one of its own, at the place that it has there.
+    pub(crate) fn in_file_of(
+        self,
+        cluster: &Cluster,
+        node: NodeRef,
+        place: impl Fn(&NodeFile) -> Option<Place>,
+    ) -> Self {
+        let of_node = cluster.classes.get(node.class).and_then(|class| class.file_of(node.node));
+        match of_node.and_then(|file| Some((file, place(file)?))) {
+            Some((of_node, place)) => Self { file: of_node.file.clone(), place, ..self },
+            None => self,
         }
     }
 

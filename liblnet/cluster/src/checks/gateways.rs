@@ -158,9 +158,15 @@ fn finding(facts: &Facts<'_>, key: &Key, routes: &[RouteRef]) -> Finding {
     };
     let what = if cut.is_empty() { what } else { format!("{what}; no path {}", listed(cut)) };
     let net = key.net.map_or_else(String::new, |net| net.to_string());
-    Finding::new(key.fault, facts.cluster, &about, place, what)
+    let finding = Finding::new(key.fault, facts.cluster, &about, place, what)
         .with_subjects([format!("{gateway} {net}")])
-        .with_severity(severity)
+        .with_severity(severity);
+    match routes.first().and_then(|it| it.route.node) {
+        Some(node) if key.fault == FindingKind::GatewayDoesNotForward => {
+            finding.in_file_of(facts.cluster, node, |file| Some(file.routing_at))
+        }
+        _ => finding,
+    }
 }
 
 fn hops_text(

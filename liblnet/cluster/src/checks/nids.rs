@@ -29,7 +29,8 @@ fn duplicates(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let place = ni.map(|ni| ni.place).unwrap_or_default();
         let mut classes = vec![class, one.node.class];
         classes.dedup();
-        let finding = Finding::new(FindingKind::DuplicateNid, facts.cluster, &classes, place, what);
+        let finding = Finding::new(FindingKind::DuplicateNid, facts.cluster, &classes, place, what)
+            .in_file_of(facts.cluster, other.node, |file| file.nis.get(other.ni).copied());
         let mut nodes = vec![facts.cluster.node_name(other.node), facts.cluster.node_name(one.node)];
         nodes.dedup();
         // Interfaces of one node are counted once.

@@ -135,6 +135,10 @@ fn routers(
         let place = facts.cluster.classes[class].routing_at;
         let finding = Finding::new(FindingKind::SingleRouter, facts.cluster, &[class], place, what);
         let node_count = u64::try_from(names.len()).unwrap_or(u64::MAX);
+        let finding = match nodes.first() {
+            Some(first) => finding.in_file_of(facts.cluster, *first, |file| Some(file.routing_at)),
+            None => finding,
+        };
         let elements = nodes.into_iter().map(Element::Node).collect();
         findings.push(Finding { nodes: names, node_count, elements, ..finding });
     }

@@ -22,6 +22,7 @@ impl Grouping {
             self.classes.push(Class {
                 count: 0,
                 nodes: Vec::new(),
+                files: Vec::new(),
                 peers: Vec::new(),
                 ..without_addresses(&node)
             });
@@ -32,6 +33,7 @@ impl Grouping {
         };
         class.count += node.count;
         class.nodes.extend(node.nodes);
+        class.files.extend(node.files);
         for peer in node.peers {
             let at = *known.entry((peer.nids.clone(), peer.multi_rail)).or_insert(class.peers.len());
             match class.peers.get_mut(at) {

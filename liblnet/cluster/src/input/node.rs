@@ -1,7 +1,7 @@
 //! Reading of the configuration of one node.
 
 use super::{InputProblem, ip2nets};
-use crate::model::{Addresses, Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
+use crate::model::{Addresses, Class, ClassNi, ClassPeer, ClassRoute, ClassRule, NodeFile};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::model::{Block, Document, Item, NetItem, PeerItem, Place, RouteItem};
 use lnet_dlc::ops::peer::{MAX_NIDS, parse_nids};
@@ -30,6 +30,7 @@ pub(super) fn read(file: &Path, name: &str, text: &str) -> Result<Class, Vec<Inp
         count: 1,
         nodes: vec![name.to_owned()],
         file: file.to_owned(),
+        files: Vec::new(),
         config: Document::default(),
         nis: Vec::new(),
         routes: Vec::new(),
@@ -52,6 +53,8 @@ pub(super) fn read(file: &Path, name: &str, text: &str) -> Result<Class, Vec<Inp
         Err((at, text)) => problems.push(problem(at, text)),
     }
     class.config = document;
+    let nis = class.nis.iter().map(|ni| ni.place).collect();
+    class.files.push(NodeFile { file: file.to_owned(), nis, routing_at: class.routing_at });
     if problems.is_empty() { Ok(class) } else { Err(problems) }
 }
 

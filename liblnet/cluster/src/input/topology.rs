@@ -174,7 +174,8 @@ impl Reader<'_> {
             Ok(class) => class,
             Err(problems) => return self.problems.extend(problems),
         };
-        (class.name, class.count, class.nodes) = (name.clone(), count, Vec::new());
+        (class.name, class.count) = (name.clone(), count);
+        (class.nodes, class.files) = (Vec::new(), Vec::new());
         class.peers.iter_mut().for_each(|peer| peer.nodes = count);
         if let Some(node) = value("accept_port") {
             class.accept_port = self.number(node, "accept_port", 1, u16::MAX);

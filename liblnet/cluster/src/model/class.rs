@@ -21,6 +21,8 @@ pub struct Class {
     pub nodes: Vec<String>,
     /// The file with the configuration; of a directory, that of the first node.
     pub file: PathBuf,
+    /// The files of the nodes of a directory, in the same order as their names; empty for a class of a topology file.
+    pub files: Vec<NodeFile>,
     /// The configuration of the first node.
     pub config: Document,
     /// The interfaces, without the loopback, in the order of the file. The primary NID of a node is that of the first one.
@@ -45,6 +47,17 @@ pub struct Class {
     pub settings_at: Place,
     /// The port on which the nodes accept connections, if a topology file or what was collected says it.
     pub accept_port: Option<u16>,
+}
+
+/// The file of one node, with the places of what may be another node's in the findings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeFile {
+    /// The file.
+    pub file: PathBuf,
+    /// The places of the interfaces, in the order of [`Class::nis`].
+    pub nis: Vec<Place>,
+    /// The place of the block `routing`, or of the beginning of the file.
+    pub routing_at: Place,
 }
 
 /// One interface of the nodes of a class.
@@ -159,6 +172,11 @@ impl Class {
             None if self.count == 1 => self.name.clone(),
             None => format!("{}[{node}]", self.name),
         }
+    }
+
+    /// The file of a node; `None` for a class of a topology file.
+    pub fn file_of(&self, node: u64) -> Option<&NodeFile> {
+        self.files.get(usize::try_from(node).ok()?)
     }
 
     /// The class with the number of its nodes, for texts.

@@ -10,7 +10,7 @@ mod nids;
 
 pub(crate) use addresses::is_long;
 pub use addresses::{Addresses, Run};
-pub use class::{Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
+pub use class::{Class, ClassNi, ClassPeer, ClassRoute, ClassRule, NodeFile};
 pub use element::{Element, NodeRef};
 pub use nids::{Duplicate, NidIndex, NidOwner};
 
