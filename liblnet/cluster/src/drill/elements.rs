@@ -141,7 +141,7 @@ impl LossTarget {
                 let interfaces = cluster.nodes.iter().flat_map(|node| &node.interfaces);
                 let labels: BTreeSet<&String> = interfaces.filter_map(|its| its.switch.as_ref()).collect();
                 let all = labels.into_iter().cloned().map(Self::Switch).collect();
-                (all, ": give interfaces a label 'switch'")
+                (all, ": name them under 'switches' in a topology file")
             }
         };
         match found.is_empty() {
