@@ -259,16 +259,13 @@ compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	cargo build --release --package compare --package lst --package lnetd
 	cargo build --release --locked --manifest-path benches/iceoryx2-perf/Cargo.toml --target-dir $(ICEORYX2)
 
-# tcp-path, o2ib-path, attach-path and rpc-path apart: cargo would enable the features that they need in the crates of message-path too, whose code they change.
+# message-path apart: cargo would enable the features that the others need in its crates too, whose code they change.
 # attach-calls, whose library is one for tests, without optimisation, which changes no system call.
 .PHONY: message-costs
 message-costs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup test
 	cargo build --release --package compare --package message-path
-	cargo build --release --package tcp-path
-	cargo build --release --package o2ib-path
-	cargo build --release --package attach-path
-	cargo build --release --package rpc-path
+	cargo build --release --package tcp-path --package o2ib-path --package attach-path --package rpc-path
 	cargo build --package attach-calls
 	@scripts/message-costs $(RELEASE) $(C_PROGRAMS) $(CARGO_TARGET_DIR)/debug
 
