@@ -75,7 +75,8 @@ int LNetDist(lnet_nid_t nid, lnet_nid_t *srcnid, __u32 *order);
 
 /**
  * The primary NID of the node that has the interface nid: match entries compare it, and it is the initiator in
- * events. nid itself if the node is unknown.
+ * events. nid itself if the node is unknown, and if its primary NID has an address of 16 bytes: match entries with nid match the
+ * node's messages then, too.
  *
  * The result stays valid: a match id with it matches the node's messages, and it is their initiator, whatever discovery
  * finds later. A node that has not been discovered is discovered. The call does not wait for that: its result
@@ -118,8 +119,8 @@ void LNetDebugPeer(struct lnet_process_id id);
  * Adds a match entry to a portal. It matches nothing until it has a memory descriptor, not even the PUTs that wait
  * on a lazy portal, which LNetMDAttach delivers.
  *
- * The entry matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
- * match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
+ * The entry matches messages from match_id whose match bits equal match_bits where ignore_bits has zeros. The NID in match_id is any of
+ * the node, for which the primary NID is taken that is known now; LNET_NID_ANY and LNET_PID_ANY are wildcards. With LNET_UNLINK it is removed together with its memory
  * descriptor, with LNET_RETAIN it stays. The first entry of a portal decides permanently whether the portal is for
  * entries with wildcards (in match_id or ignore_bits) or without.
  *

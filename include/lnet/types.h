@@ -327,9 +327,15 @@ typedef enum lnet_event_kind lnet_event_kind_t;
 struct lnet_event {
 	/** The process that the message was sent to. */
 	struct lnet_process_id target;
-	/** The sender, by the primary NID of its node: an identity, not an address for responses. */
+	/**
+	 * The sender, by the primary NID of its node: an identity, not an address for responses. If that NID has an address of 16 bytes, the
+	 * NID of source is here.
+	 */
 	struct lnet_process_id initiator;
-	/** The interface that the message was sent from: the address for responses. */
+	/**
+	 * The interface that the message was sent from: the address for responses. LNET_NID_ANY if it has an address of 16 bytes: only programs
+	 * with the API of 2.17 can respond there.
+	 */
 	struct lnet_process_id source;
 	/** The previous hop: a router, or the same as source. */
 	lnet_nid_t sender;

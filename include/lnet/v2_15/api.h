@@ -41,8 +41,8 @@ void LNetDebugPeer(struct lnet_processid *id)
  * Adds a match entry to a portal. It matches nothing until it has a memory descriptor, not even the PUTs that wait
  * on a lazy portal, which LNetMDAttach delivers.
  *
- * The entry matches messages from match_id (its node's primary NID; wildcards are a NID of type 0xff and LNET_PID_ANY) whose
- * match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
+ * The entry matches messages from match_id whose match bits equal match_bits where ignore_bits has zeros. The NID in match_id is any of
+ * the node, for which the primary NID is taken that is known now; a NID of type 0xff and LNET_PID_ANY are wildcards. With LNET_UNLINK it is removed together with its memory
  * descriptor, with LNET_RETAIN it stays until LNetNIFini. The first entry of a portal decides permanently whether the portal is for
  * entries with wildcards (in match_id or ignore_bits) or without.
  *

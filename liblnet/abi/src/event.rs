@@ -5,6 +5,7 @@ use crate::types::{
     COOKIE_NONE, lnet_event, lnet_event_kind, lnet_handle_eq, lnet_handle_md, lnet_md, lnet_process_id,
 };
 use lnet_core::{Errno, Event, EventKind, EventParty, MdSpec, Polled};
+use lnet_wire::Nid;
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::NonNull;
 
@@ -18,16 +19,22 @@ pub(crate) unsafe fn polled_to_c(polled: &Polled, to: NonNull<lnet_event>) -> c_
     if polled.lost { Errno::Overflow.to_c() } else { 1 }
 }
 
-/// The C form of an event. An UNLINK has no initiator and target: these fields are 0, not the wildcard.
+/// The C form of an event. An UNLINK has no initiator and target: these fields are 0, not the wildcard. A sender whose primary NID does
+/// not fit into eight bytes is named by the NID that the message came from, which match entries take for it, too.
 pub(crate) fn event_to_c(event: &Event) -> lnet_event {
     let unlink = event.kind == EventKind::Unlink;
     let party = |party: EventParty| match unlink {
         true => lnet_process_id { nid: 0, pid: 0 },
         false => lnet_process_id { nid: nid_to_c(party.nid), pid: party.pid.0 },
     };
+    let is_short = |nid: Option<Nid>| nid.is_some_and(|nid| nid.to_u64().is_some());
+    let initiator = match is_short(event.initiator.nid) || !is_short(event.source.nid) {
+        true => event.initiator,
+        false => EventParty { nid: event.source.nid, ..event.initiator },
+    };
     lnet_event {
         target: party(event.target),
-        initiator: party(event.initiator),
+        initiator: party(initiator),
         source: party(event.source),
         sender: if unlink { 0 } else { nid_to_c(event.sender) },
         r#type: kind_to_c(event.kind),
@@ -80,5 +87,49 @@ fn md_to_c(md: &MdSpec) -> lnet_md {
         user_ptr: md.user_ptr as *mut c_void,
         eq_handle: lnet_handle_eq { cookie: md.eq.map_or(COOKIE_NONE, |eq| eq.cookie()) },
         bulk_handle: lnet_handle_md { cookie: 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::NID_ANY;
+    use lnet_core::{Event, MdHandle, MdOptions};
+    use lnet_wire::Pid;
+
+    fn event(initiator: &str, source: &str) -> Event {
+        let party = |text: &str| EventParty { nid: text.parse().ok(), pid: Pid::LUSTRE };
+        let md = MdSpec {
+            start: 0,
+            length: 0,
+            threshold: 0,
+            max_size: 0,
+            options: MdOptions(0),
+            user_ptr: 0,
+            eq: None,
+        };
+        Event {
+            kind: EventKind::Put,
+            initiator: party(initiator),
+            source: party(source),
+            target: party("10.0.0.1@tcp"),
+            sender: source.parse().ok(),
+            ..Event::unlink(MdHandle::from_cookie(0), md)
+        }
+    }
+
+    #[test]
+    fn a_sender_with_an_ipv6_primary_nid_is_named_by_the_ipv4_nid_that_its_message_came_from() {
+        let short = |text: &str| text.parse::<Nid>().ok().and_then(Nid::to_u64).unwrap_or(NID_ANY);
+        for (primary, source, shown) in [
+            ("10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.0.2@tcp"),
+            ("fd99::2@tcp", "10.0.0.3@tcp", "10.0.0.3@tcp"),
+            ("10.0.0.2@tcp", "fd99::2@tcp", "10.0.0.2@tcp"),
+            ("fd99::2@tcp", "fd99::2@tcp", "none"),
+        ] {
+            let shown_event = event_to_c(&event(primary, source));
+            assert_eq!(shown_event.initiator.nid, short(shown), "{primary} {source}");
+            assert_eq!(shown_event.source.nid, short(source));
+        }
     }
 }

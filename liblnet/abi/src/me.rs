@@ -13,8 +13,8 @@ use std::ffi::{c_int, c_uint};
 /// Adds a match entry to a portal. It matches nothing until it has a memory descriptor, not even the PUTs that wait
 /// on a lazy portal, which LNetMDAttach delivers.
 ///
-/// The entry matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
-/// match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
+/// The entry matches messages from match_id whose match bits equal match_bits where ignore_bits has zeros. The NID in match_id is any of
+/// the node, for which the primary NID is taken that is known now; LNET_NID_ANY and LNET_PID_ANY are wildcards. With LNET_UNLINK it is removed together with its memory
 /// descriptor, with LNET_RETAIN it stays. The first entry of a portal decides permanently whether the portal is for
 /// entries with wildcards (in match_id or ignore_bits) or without.
 ///

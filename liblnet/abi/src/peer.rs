@@ -2,7 +2,6 @@
 
 use crate::backend;
 use crate::entry::{entry, helper, not_null};
-use crate::ni::nid_to_c;
 use crate::types::{__u32, lnet_nid_t, lnet_process_id};
 use lnet_core::Errno;
 use lnet_dlc::ops::peer::MAX_NIDS;
@@ -11,7 +10,8 @@ use lnet_wire::Nid;
 use std::ffi::c_int;
 
 /// The primary NID of the node that has the interface nid: match entries compare it, and it is the initiator in
-/// events. nid itself if the node is unknown.
+/// events. nid itself if the node is unknown, and if its primary NID has an address of 16 bytes: match entries with nid match the
+/// node's messages then, too.
 ///
 /// The result stays valid: a match id with it matches the node's messages, and it is their initiator, whatever discovery
 /// finds later. A node that has not been discovered is discovered. The call does not wait for that: its result
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     helper(nid, || match Nid::from_u64(nid) {
         Some(known) => {
             let primary = backend::with_waiting(|node| node.primary_nid(known));
-            primary.map_or(nid, |primary| nid_to_c(Some(primary)))
+            primary.ok().and_then(Nid::to_u64).unwrap_or(nid)
         }
         None => nid,
     })

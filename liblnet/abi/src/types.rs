@@ -192,9 +192,11 @@ pub struct page {
 pub struct lnet_event {
     /// The process that the message was sent to.
     pub target: lnet_process_id,
-    /// The sender, by the primary NID of its node: an identity, not an address for responses.
+    /// The sender, by the primary NID of its node: an identity, not an address for responses. If that NID has an address of 16 bytes, the
+    /// NID of source is here.
     pub initiator: lnet_process_id,
-    /// The interface that the message was sent from: the address for responses.
+    /// The interface that the message was sent from: the address for responses. LNET_NID_ANY if it has an address of 16 bytes: only programs
+    /// with the API of 2.17 can respond there.
     pub source: lnet_process_id,
     /// The previous hop: a router, or the same as source.
     pub sender: lnet_nid_t,

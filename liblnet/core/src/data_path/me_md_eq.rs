@@ -20,8 +20,8 @@ const LOST_DEFERRED_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_LOST_DEFERRED: usize = 1024;
 
 impl DataPath {
-    /// Adds a match entry to a portal: `LNetMEAttach`. It matches nothing until it has an MD. With `unlink` it is
-    /// removed with its MD. [`Errno::Invalid`] for a portal that does not exist, [`Errno::NotPermitted`] for an entry
+    /// Adds a match entry to a portal: `LNetMEAttach`. It matches nothing until it has an MD. `from` may have any NID of a peer that is
+    /// known. With `unlink` the entry is removed with its MD. [`Errno::Invalid`] for a portal that does not exist, [`Errno::NotPermitted`] for an entry
     /// of another kind than the first of the portal (MA-1).
     pub fn me_attach(
         &self,
@@ -33,7 +33,7 @@ impl DataPath {
         position: InsertPosition,
     ) -> Result<MeHandle, Errno> {
         self.check_portal(portal, || "match entry".to_owned())?;
-        let criteria = Criteria { from, match_bits, ignore_bits };
+        let criteria = Criteria { from: self.by_primary(from), match_bits, ignore_bits };
         self.objects.attach_me(portal, criteria, unlink, position)
     }
 
@@ -48,8 +48,14 @@ impl DataPath {
         unlink: bool,
         position: InsertPosition,
     ) -> Result<MeHandle, Errno> {
-        let criteria = Criteria { from, match_bits, ignore_bits };
+        let criteria = Criteria { from: self.by_primary(from), match_bits, ignore_bits };
         self.objects.insert_me(current, criteria, unlink, position)
+    }
+
+    /// The same peer by its primary NID, with which messages are compared. A program may know another NID of the peer: an 8-byte form of
+    /// an IPv6 primary NID does not exist (c-abi 4.3).
+    fn by_primary(&self, from: MatchId) -> MatchId {
+        MatchId { nid: from.nid.map(|nid| self.topology.peers().primary(nid)), ..from }
     }
 
     /// Removes a match entry, and unlinks its MD: `LNetMEUnlink`. [`Errno::NotFound`] if it does not exist.
