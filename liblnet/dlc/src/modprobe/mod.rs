@@ -8,6 +8,7 @@ mod options;
 use crate::ip2nets::{self, Rule};
 use crate::model::{Block, Document, Ip2netsItem, Item, NetItem, NiItem, Place, RouteItem};
 use crate::networks::{self, Network};
+use crate::ranges::{CONNS_PER_PEER, Range};
 use crate::request::{LndNumber, LndTunables, NiTunables};
 use crate::{InterfaceSpec, SeqNo, routes};
 use lnet_settings::Setting;
@@ -53,11 +54,11 @@ pub fn convert(files: &[(String, String)]) -> Result<Converted, Vec<Left>> {
         last_values(files).into_iter().partition(|given| given.option.module == LNET);
     for given in of_lnet.into_iter().chain(of_drivers) {
         match conversion.take(&given.option) {
-            Ok(true) if !conversion.applies(&given.option) => {
+            Ok(Fit::Taken) if !conversion.applies(&given.option) => {
                 conversion.left.push(given.left(NO_NET.to_owned()));
             }
-            Ok(true) => {}
-            Ok(false) => conversion.left.push(given.left(NO_KEY.to_owned())),
+            Ok(Fit::Taken) => {}
+            Ok(Fit::Left(reason)) => conversion.left.push(given.left(reason.to_owned())),
             Err(reason) => conversion.wrong.push(given.left(reason)),
         }
     }
@@ -107,11 +108,20 @@ fn is_of_lnet(module: &str) -> bool {
     module == LNET || DRIVERS.iter().any(|(driver, _)| *driver == module)
 }
 
+/// Whether a configuration can say what an option says; if not, the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    Taken,
+    Left(&'static str),
+}
+
 const LNET: &str = "lnet";
 /// The reasons why an option that is not wrong is left.
 const NO_NET: &str = "there is no net of this driver";
 const NO_KEY: &str =
     "no key of a file has it; 'lnetctl tunables' shows the settings that environment variables have";
+const ZERO_IS_DEFAULT: &str =
+    "0 is the default in a file; the environment variable that ends in _PEER_TIMEOUT takes it";
 /// The numbers of router buffers, in the order of the block `buffers`.
 const BUFFERS: [&str; 3] = ["tiny_router_buffers", "small_router_buffers", "large_router_buffers"];
 
@@ -134,32 +144,32 @@ struct DriverTunables {
 }
 
 impl DriverTunables {
-    /// Takes a tunable of the driver of nets of this kind; whether it is one that files have.
-    fn take(&mut self, kind: NetType, name: &str, value: &str) -> Result<bool, String> {
+    /// Takes a tunable of the driver of nets of this kind, if it is one that files have.
+    fn take(&mut self, kind: NetType, name: &str, value: &str) -> Result<Fit, String> {
+        let within = |range: Range| range.check(self::number(value)?).map_err(|error| error.to_string());
         let number = || number(value).and_then(|it| u32::try_from(it).map_err(|_| not_a_number(value)));
         let field = match name {
             "credits" => &mut self.common.credits,
             "peer_credits" => &mut self.common.peer_credits,
             "peer_buffer_credits" => &mut self.common.peer_buffer_credits,
+            "peer_timeout" if number()? == 0 => return Ok(Fit::Left(ZERO_IS_DEFAULT)),
             "peer_timeout" => &mut self.common.peer_timeout,
             "conns_per_peer" => {
-                self.lnd.conns_per_peer =
-                    Some(number()?.try_into().map_err(|_| format!("`{value}` is too large"))?);
-                return Ok(true);
+                self.lnd.conns_per_peer = u16::try_from(within(CONNS_PER_PEER)?).ok();
+                return Ok(Fit::Taken);
             }
             other => {
                 // The key differs from the parameter in one name.
                 let key = if other == "peer_credits_hiw" { "peercredits_hiw" } else { other };
                 let Some(row) = LndNumber::named(key).filter(|row| row.of == kind) else {
-                    return Ok(false);
+                    return Ok(Fit::Left(NO_KEY));
                 };
-                let number = row.range.check(self::number(value)?).map_err(|error| error.to_string())?;
-                self.lnd.numbers.give(row, number);
-                return Ok(true);
+                self.lnd.numbers.give(row, within(row.range)?);
+                return Ok(Fit::Taken);
             }
         };
         *field = Some(number()?);
-        Ok(true)
+        Ok(Fit::Taken)
     }
 }
 
@@ -178,8 +188,8 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// Takes an option; whether a key of files has it, or what is wrong with it.
-    fn take(&mut self, option: &ModuleOption) -> Result<bool, String> {
+    /// Takes an option if a key of files has it; the error is what is wrong with it.
+    fn take(&mut self, option: &ModuleOption) -> Result<Fit, String> {
         let ModuleOption { module, name, value, .. } = option;
         let drivers = DRIVERS.iter().zip(&mut self.drivers);
         if let Some(((_, kind), tunables)) = drivers.into_iter().find(|((driver, _), _)| driver == module) {
@@ -213,13 +223,14 @@ impl Conversion {
                 } else if let Some((setting, is_opposite)) = setting(name) {
                     let value = number(value)?;
                     let value = if is_opposite { i64::from(value == 0) } else { value };
+                    let value = setting.spec().range().check(value).map_err(|error| error.to_string())?;
                     self.settings.push((setting, value));
                 } else {
-                    return Ok(false);
+                    return Ok(Fit::Left(NO_KEY));
                 }
             }
         }
-        Ok(true)
+        Ok(Fit::Taken)
     }
 
     /// Whether an option belongs to something that the options make: those of drivers need a net.
@@ -246,13 +257,20 @@ impl Conversion {
             let driver = DRIVERS.iter().position(|(_, its)| *its == kind);
             driver.map_or_else(DriverTunables::default, |at| drivers[at])
         };
+        // An item of `net` names its interfaces. A rule may leave them out, and then means the first of the machine, as `networks=tcp`
+        // does. All nets become rules then, so that their order stays.
+        let as_rules = networks.iter().any(|network| network.interfaces.is_empty());
+        let (networks, as_rules) = if as_rules { (Vec::new(), networks) } else { (networks, Vec::new()) };
         let nets = networks.into_iter().map(|network| {
             let tunables = tunables(network.net.kind());
             item(net_item(network, tunables))
         });
-        let rules = ip2nets.into_iter().map(|rule| {
+        let of_networks = as_rules
+            .into_iter()
+            .map(|Network { net, interfaces, cpts }| (Rule { net, interfaces, ranges: Vec::new() }, cpts));
+        let rules = of_networks.chain(ip2nets.into_iter().map(|rule| (rule, None))).map(|(rule, cpts)| {
             let DriverTunables { common, lnd } = tunables(rule.net.kind());
-            item(Ip2netsItem { rule, tunables: common, lnd, cpts: None })
+            item(Ip2netsItem { rule, tunables: common, lnd, cpts })
         });
         let (nets, rules): (Vec<_>, Vec<_>) = (nets.collect(), rules.collect());
         let blocks = [
@@ -272,14 +290,10 @@ fn net_item(network: Network, tunables: DriverTunables) -> NetItem {
     let DriverTunables { common, lnd } = tunables;
     let ni = |interface, cpts| NiItem { interface, tunables: common, lnd, cpts, ..NiItem::default() };
     let Network { net, interfaces, cpts } = network;
-    let mut nis: Vec<NiItem> = Vec::new();
-    for InterfaceSpec { name, cpts: own } in interfaces {
-        nis.push(ni(Some(InterfaceSpec::named(name)), own.or_else(|| cpts.clone())));
-    }
-    if nis.is_empty() {
-        nis.push(ni(None, cpts));
-    }
-    NetItem { net: Some(net), nis, ip2net: None, detail: None }
+    let nis = interfaces.into_iter().map(|InterfaceSpec { name, cpts: own }| {
+        ni(Some(InterfaceSpec::named(name)), own.or_else(|| cpts.clone()))
+    });
+    NetItem { net: Some(net), nis: nis.collect(), ip2net: None, detail: None }
 }
 
 fn route_item(route: &crate::request::AddRoute) -> RouteItem {

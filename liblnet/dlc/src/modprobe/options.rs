@@ -46,17 +46,24 @@ fn commands(text: &str) -> Vec<(u32, String)> {
     all
 }
 
-/// The words of a command. Blanks within double quotes separate nothing, as for the kernel; the quotes are left out.
+/// The words of a command, up to a comment. Blanks within double quotes separate nothing, as for the kernel, nor those within single
+/// quotes, which Lustre's manual has around whole options: `'networks="tcp(eth0)"'`. The quotes are left out.
 fn words(command: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut word: Option<String> = None;
-    let mut is_quoted = false;
+    let (mut in_double, mut in_single) = (false, false);
     for letter in command.chars() {
+        let is_quoted = in_double || in_single;
         match letter {
             '"' => {
-                is_quoted = !is_quoted;
+                in_double = !in_double;
                 word.get_or_insert_default();
             }
+            '\'' if !in_double => {
+                in_single = !in_single;
+                word.get_or_insert_default();
+            }
+            '#' if !is_quoted && word.is_none() => break,
             blank if blank.is_whitespace() && !is_quoted => all.extend(word.take()),
             other => word.get_or_insert_default().push(other),
         }
@@ -76,7 +83,9 @@ mod tests {
                     options lnet networks=\"tcp0(eth0), o2ib(ib0)\" forwarding=enabled\n\
                     \n  options ko2iblnd-opa \"peer_credits=128\" \\\n  concurrent-sends=256 nothing\n\
                     install lnet /sbin/modprobe --ignore-install lnet\n\
-                    options\noptions lnet\n";
+                    options\noptions lnet # networks=tcp8\n\
+                    options lnet 'networks=\"tcp(eth0), tcp1(eth1)\"' 'accept=all' #x\n\
+                    options lnet routes=\"tcp1 o'brien@tcp\" name=a#b\n";
         let found = options(text);
         let found: Vec<_> = found
             .iter()
@@ -90,6 +99,10 @@ mod tests {
                 (5, "ko2iblnd_opa", "peer_credits", "128"),
                 (5, "ko2iblnd_opa", "concurrent_sends", "256"),
                 (5, "ko2iblnd_opa", "nothing", ""),
+                (10, "lnet", "networks", "tcp(eth0), tcp1(eth1)"),
+                (10, "lnet", "accept", "all"),
+                (11, "lnet", "routes", "tcp1 o'brien@tcp"),
+                (11, "lnet", "name", "a#b"),
             ]
         );
     }

@@ -57,6 +57,18 @@ fn options_become_the_keys_of_files() {
             "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n              0: eth0\n          \
              lnd tunables:\n              conns_per_peer: 2\n              tos: 72\n",
         ),
+        // A net without an interface has the machine's first, which a rule says.
+        ("options lnet networks=tcp", "ip2nets:\n    - net-spec: tcp\n"),
+        (
+            "options lnet networks=tcp1(eth1),tcp[0]\noptions ksocklnd credits=512",
+            "ip2nets:\n    - net-spec: tcp1\n      interfaces:\n          0: eth1\n      tunables:\n          credits: 512\n    \
+             - net-spec: tcp\n      tunables:\n          credits: 512\n      CPT: \"[0]\"\n",
+        ),
+        (
+            "options lnet 'networks=\"tcp(eth0), tcp1(eth1)\"' 'forwarding=enabled' # a router",
+            "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n              0: eth0\n    \
+             - net type: tcp1\n      local NI(s):\n        - interfaces:\n              0: eth1\nrouting:\n    enable: 1\n",
+        ),
         // The last value counts, and other modules do not.
         (
             "options lnet networks=tcp(eth0)\noptions nvme networks=x\noptions lnet networks=tcp(eth1)\n",
@@ -71,21 +83,27 @@ fn options_become_the_keys_of_files() {
 #[test]
 fn options_without_a_key_are_named_with_their_places() {
     let converted = convert_text(
-        "options lnet networks=tcp(eth0) accept_port=989\n\noptions ksocklnd nscheds=4\noptions ko2iblnd credits=9 tos=1\n",
+        "options lnet networks=tcp(eth0) accept_port=989\n\noptions ksocklnd nscheds=4 peer_timeout=0\n\
+         options ko2iblnd credits=9 tos=1\n",
     );
     let left: Vec<String> = converted.unwrap().left.iter().map(ToString::to_string).collect();
-    assert_eq!(left.len(), 4, "{left:?}");
-    assert_eq!(left[2], "lnet.conf:4: ko2iblnd credits=9: there is no net of this driver");
+    assert_eq!(left.len(), 5, "{left:?}");
+    assert!(
+        left[2].starts_with("lnet.conf:3: ksocklnd peer_timeout=0: 0 is the default in a file; "),
+        "{left:?}"
+    );
+    assert_eq!(left[3], "lnet.conf:4: ko2iblnd credits=9: there is no net of this driver");
     assert!(left[0].starts_with("lnet.conf:1: lnet accept_port=989: no key of a file has it"), "{left:?}");
     assert!(left[1].starts_with("lnet.conf:3: ksocklnd nscheds=4: "), "{left:?}");
     // A driver's number is no key for the nets of another.
-    assert!(left[3].starts_with("lnet.conf:4: ko2iblnd tos=1: no key of a file has it"), "{left:?}");
+    assert!(left[4].starts_with("lnet.conf:4: ko2iblnd tos=1: no key of a file has it"), "{left:?}");
 }
 
 #[test]
 fn all_wrong_options_are_named_and_nothing_is_converted() {
     let wrong = convert_text(
-        "options lnet networks=\"tcp(eth0\" forwarding=yes lnet_retry_count=few\noptions ksocklnd credits=-1 tos=256\n",
+        "options lnet networks=\"tcp(eth0\" forwarding=yes lnet_retry_count=few\noptions ksocklnd credits=-1 tos=256\n\
+         options lnet lnet_health_sensitivity=5000\noptions ksocklnd conns_per_peer=200\n",
     );
     let texts = |wrong: Vec<Left>| wrong.iter().map(ToString::to_string).collect::<Vec<_>>();
     let both = convert_text("options lnet networks=tcp\noptions lnet ip2nets=\"tcp *.*.*.*\"\n").unwrap_err();
@@ -101,8 +119,10 @@ fn all_wrong_options_are_named_and_nothing_is_converted() {
             "lnet.conf:1: lnet networks=tcp(eth0: a `(` without its `)`, at byte 3",
             "lnet.conf:1: lnet forwarding=yes: `yes` is neither enabled nor disabled",
             "lnet.conf:1: lnet lnet_retry_count=few: `few` is no number that it takes",
+            "lnet.conf:3: lnet lnet_health_sensitivity=5000: health_sensitivity 5000 is not within 0 to 1000",
             "lnet.conf:2: ksocklnd credits=-1: `-1` is no number that it takes",
             "lnet.conf:2: ksocklnd tos=256: tos 256 is not within -1 to 255",
+            "lnet.conf:4: ksocklnd conns_per_peer=200: conns_per_peer 200 is not within 0 to 127",
         ]
     );
 }
