@@ -192,7 +192,7 @@ mod tests {
     fn ipv6_addresses_that_name_no_node_are_refused_with_a_word() {
         for (text, problem) in [
             ("fe80::1@tcp", Problem::LinkLocal),
-            ("fe80::1%eth0@tcp", Problem::NotIpv6),
+            ("fe80::1%eth0@tcp", Problem::Zone),
             ("::@tcp", Problem::NoInterfacesAddress),
             ("::ffff:10.99.0.12@tcp", Problem::MappedIpv4),
         ] {

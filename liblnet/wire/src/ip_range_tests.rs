@@ -81,7 +81,7 @@ fn texts_that_are_no_pattern_are_refused_with_the_place() {
         ("[1]:2:3:4:5:6:7:8:9", NotIpv6, 0),
         ("[1]:2:3:4::5:6:7:8", NotIpv6, 0),
         ("1:2:3:4:5:6:7:8:9", NotIpv6, 0),
-        ("fd99::12%eth0", NotIpv6, 0),
+        ("fd99::12%eth0", Zone, 0),
         ("fd99::*%eth0", NotHexadecimal, 6),
         ("[fd99::12]", Bracket, 0),
         ("fd99::/200", OutOfBounds(0, 128), 7),

@@ -190,7 +190,8 @@ pub(crate) fn net_with_number(
 }
 
 pub(crate) fn parse_ipv6(text: &str) -> Result<[u8; 16], TextError> {
-    text.parse::<Ipv6Addr>().map(|ip| ip.octets()).map_err(|_| TextError::new(Problem::NotIpv6, 0))
+    let problem = if text.contains('%') { Problem::Zone } else { Problem::NotIpv6 };
+    text.parse::<Ipv6Addr>().map(|ip| ip.octets()).map_err(|_| TextError::new(problem, 0))
 }
 
 fn parse_address(text: &str, kind: AddressKind) -> Result<Address, TextError> {

@@ -72,6 +72,10 @@ impl FromStr for Selector {
             Some((addresses, net)) => (Some(addresses), net),
             None => (None, text),
         };
+        // One NID, which an interface has to have.
+        if let Ok(nid) = text.parse::<Nid>() {
+            nid.check_address().map_err(|problem| TextError::new(problem, 0))?;
+        }
         let net_at = text.len() - net.len();
         let wrong = |problem, at| TextError::new(problem, at);
         let (lnd, digits) = Lnd::leading(net).ok_or_else(|| wrong(Problem::UnknownNetwork, net_at))?;

@@ -55,6 +55,9 @@ pub enum Problem {
     /// A range contains no number, such as `3-2`.
     #[error("a range that ends before it begins")]
     EmptyRange,
+    /// The address has the name of a link behind it, as in `fe80::1%eth0`.
+    #[error("an address with a link behind '%', which only this machine knows,")]
+    Zone,
     /// The address is the same on other links.
     #[error("a link-local address, which other links have as well,")]
     LinkLocal,

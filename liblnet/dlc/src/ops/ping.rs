@@ -284,7 +284,7 @@ manage:
             ("fd99::12@o2ib", "not a dotted IPv4 address"),
             ("fd99::12@foo", "unknown network name"),
             ("fd99::12@TCP", "unknown network name"),
-            ("fd99::12%eth0@tcp", "not an IPv6 address"),
+            ("fd99::12%eth0@tcp", "which only this machine knows"),
             ("1:2:3:4:5:6:7:8:9@tcp", "not an IPv6 address"),
             ("fd99::/64@tcp", "more than 128 NIDs"),
             ("", "names no NID"),
