@@ -207,7 +207,7 @@ fn ping(item: &PingItem) -> Value {
 }
 
 /// Writes text as a scalar: between quotes if it would otherwise be read as another type.
-fn text(text: &str) -> Value {
+pub(crate) fn text(text: &str) -> Value {
     let plain = text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
         && !text.contains(": ")
         && !text.contains(" #")
