@@ -143,6 +143,8 @@ fn addresses_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Resu
         (_, false) => families_of(ranges),
     };
     let (name, _) = without_large(name);
+    let first_of_machine = if name.is_empty() { first_usable(host, Family::V6) } else { None };
+    let name = first_of_machine.map_or(name, |(its, _)| its);
     let addresses = match name.parse::<IpAddr>() {
         Ok(address) => has_address(host, address).map(|()| vec![address]),
         Err(_) => all_of_families(host, name, families),
@@ -317,6 +319,8 @@ mod tests {
             ("eth0[large]", "", &["fd99::1"], &[]),
             ("eth0[large][1]", "fd99::2", &["fd99::2[1]"], &[]),
             ("eth0[large]", "10.0.0.1", &[], &[contradiction("eth0", "fd99::1", "10.0.0.1")]),
+            ("[large]", "", &["fd99::1"], &[]),
+            ("[large][1]", "fd99::/64", &["fd99::1[1]"], &[]),
             ("fd99::2", "", &["fd99::2"], &[]),
             ("fd99::9", "", &[], &[missing("fd99::9")]),
         ];
