@@ -132,6 +132,50 @@ fn first_of_eth0() -> String {
     all[0].to_string()
 }
 
+/// Fails if the name of an interface means an address that is gone after some time.
+#[test]
+fn the_name_of_an_interface_means_an_address_that_stays() {
+    let Some(_namespace) = machine_or_skip() else { return };
+    // Linux lists the newest address of an interface first.
+    ip(&["address", "add", "fd99::dead/64", "dev", "eth0", "nodad", "preferred_lft", "0"]);
+    let passing = "fd99::dead@tcp fd99::dead";
+    let node = start(&[("LNET_NETWORKS", "tcp(eth0[large])")]).unwrap();
+    let named = format!("{}@tcp eth0", first_of_eth0());
+    assert_ne!(first_of_eth0(), "fd99::dead");
+    assert_eq!(nis(&node), [named.clone()]);
+    assert_eq!(add(&node, "tcp", "fd99::dead").0, ReturnCode::OK);
+    assert_eq!(nis(&node), [&*named, passing]);
+    node.shutdown();
+}
+
+/// Fails if an address cannot be added because the link's first address was another one when its NID was added.
+#[test]
+fn every_address_of_a_link_may_have_a_nid_in_any_order() {
+    let Some(_namespace) = machine_or_skip() else { return };
+    let node = start(&[("LNET_NETWORKS", "tcp(eth0[large])")]).unwrap();
+    let mut expected = vec![format!("{}@tcp eth0", first_of_eth0())];
+    for address in ["fd99::13", "fd99::14"] {
+        ip(&["address", "add", &format!("{address}/64"), "dev", "eth0", "nodad"]);
+        assert_eq!(add(&node, "tcp", address).0, ReturnCode::OK, "{address}");
+        expected.push(format!("{address}@tcp {address}"));
+        assert_eq!(nis(&node), expected);
+    }
+    // The IPv4 address has the name still, and comes once.
+    assert_eq!(add(&node, "tcp", "eth0").0, ReturnCode::OK);
+    assert_eq!(add(&node, "tcp", "fd99::13").0, ReturnCode(-17));
+    expected.push("10.79.0.11@tcp eth0".to_owned());
+    assert_eq!(nis(&node), expected);
+    let file = exported(&node);
+    node.shutdown();
+    let node = start(&[]).unwrap();
+    let source = Source { name: "lnet.conf", text: &file };
+    assert_eq!(import(&*node, source, Purpose::Add, &mut Report::new()), ReturnCode::OK);
+    let nids =
+        |nis: &[String]| nis.iter().map(|ni| ni.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(nids(&nis(&node)), nids(&expected));
+    node.shutdown();
+}
+
 /// Fails if `lnet configure --large` does nothing on a node that runs, or if NIs of both families that share an interface are mixed up.
 #[test]
 fn a_node_that_runs_has_large_nids_from_the_command_on() {

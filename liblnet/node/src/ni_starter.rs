@@ -4,11 +4,13 @@ use crate::cpt;
 use crate::links;
 use crate::running_drivers::RunningDrivers;
 use lnet_core::lnd::{Driver, Egress, FoundInterface, NidSize, StartError};
-use lnet_core::{Core, Errno, NiConfig, start_error};
+use lnet_core::{Core, Errno, Ni, NiConfig, start_error};
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::AddLocalNi;
 use lnet_log::{LogClass, write_line};
+use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,8 +56,24 @@ impl NiStarter {
         tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
         let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
         let lnd_numbers = add.lnd.numbers.iter().collect();
-        let interface = Some(found.name);
+        let interface = Some(self.name_of(&found, add.interface.as_deref()));
         Ok((found.nid, NiConfig { tunables, lnd_numbers, interface, cpts, ..NiConfig::default() }))
+    }
+
+    /// The name of an interface that was asked for. Where another NID on the net has the name of its link, an address that was asked for
+    /// is the name: the first address of a link may be another one than when that NID was added.
+    fn name_of(&self, found: &FoundInterface, asked: Option<&str>) -> String {
+        let address = asked.and_then(|asked| asked.parse::<IpAddr>().ok());
+        let is_long = |nid: Nid| matches!(nid.address(), Address::Long(_));
+        let has_name = |ni: &Arc<Ni>| {
+            let same_family = is_long(ni.nid()) == is_long(found.nid);
+            ni.nid() != found.nid && same_family && ni.config().interface.as_deref() == Some(&found.name)
+        };
+        let is_taken = || {
+            let nets = self.core.nets();
+            nets.net(found.nid.net()).is_some_and(|net| net.nis().iter().any(has_name))
+        };
+        address.filter(|_| is_taken()).map_or_else(|| found.name.clone(), |address| address.to_string())
     }
 
     /// Starts a resolved interface with this configuration. An error is not logged; warnings are, and are added to `warnings`.

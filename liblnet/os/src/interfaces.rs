@@ -1,7 +1,7 @@
 //! The network interfaces of this machine.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use thiserror::Error;
 
@@ -82,19 +82,51 @@ pub enum Unusable {
     LinkLocal,
 }
 
-/// Returns all interfaces, in the system's order.
+/// Returns all interfaces, in the system's order, but those of their IPv6 addresses that will not stay behind all others: temporary
+/// ones (RFC 8981), deprecated ones, and those that are not known to be unique on their link.
 #[cfg(unix)]
 pub fn host_interfaces() -> std::io::Result<Vec<HostInterface>> {
     use getifaddrs::{InterfaceFlags, getifaddrs};
 
-    Ok(getifaddrs()?
+    let mut all: Vec<HostInterface> = getifaddrs()?
         .map(|it| HostInterface {
             up: it.flags.contains(InterfaceFlags::UP),
             loopback: it.flags.contains(InterfaceFlags::LOOPBACK),
             address: it.address.ip_addr(),
             name: it.name,
         })
-        .collect())
+        .collect();
+    // Without this file, the order is the system's. It is that of the thread's network namespace.
+    let flags = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+    put_passing_last(&mut all, &flags);
+    Ok(all)
+}
+
+/// The flags of an IPv6 address that will not stay: `IFA_F_TEMPORARY`, `_DADFAILED`, `_DEPRECATED` and `_TENTATIVE` of Linux.
+const PASSING: u8 = 0x01 | 0x08 | 0x20 | 0x40;
+
+/// Puts the addresses that will not stay behind the others. `if_inet6` is Linux's file of that name: a line for each address, of six
+/// words: the address, the number of the link, the length of the prefix, the scope, the flags, all in hexadecimal digits, and the link's
+/// name.
+fn put_passing_last(all: &mut [HostInterface], if_inet6: &str) {
+    let passing: Vec<(Ipv6Addr, &str)> = if_inet6.lines().filter_map(passing_address).collect();
+    if passing.is_empty() {
+        return;
+    }
+    let is_passing = |it: &HostInterface| {
+        passing.iter().any(|(address, link)| it.address == Some(IpAddr::V6(*address)) && it.name == *link)
+    };
+    // The sort is stable.
+    all.sort_by_cached_key(is_passing);
+}
+
+/// The address and the link of a line of `if_inet6`, if the address will not stay.
+fn passing_address(line: &str) -> Option<(Ipv6Addr, &str)> {
+    let mut words = line.split_whitespace();
+    let address = u128::from_str_radix(words.next()?, 16).ok()?;
+    let flags = u8::from_str_radix(words.nth(3)?, 16).ok()?;
+    let link = words.next()?;
+    (flags & PASSING != 0).then_some((Ipv6Addr::from_bits(address), link))
 }
 
 /// An error: there is no operating system that has interfaces.
@@ -200,6 +232,38 @@ pub fn first_usable(host: &[HostInterface], family: Family) -> Option<(&str, IpA
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_that_will_not_stay_come_last() {
+        let entry = |name: &str, address: &str| HostInterface {
+            name: name.into(),
+            up: true,
+            loopback: false,
+            address: address.parse().ok(),
+        };
+        let mut all = [
+            entry("eth0", "10.0.0.1"),
+            entry("eth0", "fd99::a"),
+            entry("eth0", "fd99::b"),
+            entry("eth0", "fd99::1"),
+            entry("eth0", "fd99::d"),
+            entry("eth0", "fd99::2"),
+            entry("eth1", "fd99::a"),
+        ];
+        // Temporary, deprecated, permanent, failed and tentative, permanent without a check, and what is no line.
+        let if_inet6 = "fd99000000000000000000000000000a 02 40 00 01     eth0\n\
+                        fd99000000000000000000000000000b 02 40 00 a0     eth0\n\
+                        fd990000000000000000000000000001 02 40 00 80     eth0\n\
+                        fd99000000000000000000000000000d 02 40 00 c8     eth0\n\
+                        fd990000000000000000000000000002 02 40 00 82     eth0\n\
+                        fd9900000000 zz\n\n";
+        put_passing_last(&mut all, if_inet6);
+        let found = addresses_of(&all, "eth0", Family::V6).unwrap();
+        let found: Vec<String> = found.iter().map(IpAddr::to_string).collect();
+        assert_eq!(found, ["fd99::1", "fd99::2", "fd99::a", "fd99::b", "fd99::d"]);
+        assert_eq!(all[0].name, "eth0");
+        assert_eq!((&*all[3].name, all[3].address), ("eth1", "fd99::a".parse().ok()));
+    }
 
     /// The addresses that are found, as text.
     type Found = Result<&'static [&'static str], Unusable>;
