@@ -16,6 +16,7 @@ use lnet_core::lnd::{
 use lnet_core::topology::Ni;
 use lnet_core::{Clock, Errno, NiTunables, start_error};
 use lnet_log::History;
+use lnet_os::interfaces::without_large;
 use lnet_settings::Row;
 use lnet_wire::{NetId, NetType, Nid};
 use std::net::IpAddr;
@@ -58,7 +59,7 @@ impl Driver for O2iblnd {
         _: NidSize,
     ) -> Result<FoundInterface, StartError> {
         // Without a device no interface can be used, whether it is there or not.
-        self.config.devices.check(interface.unwrap_or("eth0")).map_err(|error| {
+        self.config.devices.check(link_of(interface)).map_err(|error| {
             start_error!(
                 error.errno(),
                 "net {net}: not started (there is no driver for it without a device: {error})"
@@ -140,6 +141,12 @@ impl O2iblnd {
     fn timeout(&self, upcalls: &dyn Upcalls) -> Duration {
         if self.config.timeout.is_zero() { upcalls.lnd_timeout() } else { self.config.timeout }
     }
+}
+
+/// The name of the link for a remedy; an example where an address or nothing is given.
+fn link_of(interface: Option<&str>) -> &str {
+    let name = interface.map_or("", |interface| without_large(interface).0);
+    if name.is_empty() || name.parse::<IpAddr>().is_ok() { "eth0" } else { name }
 }
 
 fn new_stamp() -> u64 {
