@@ -54,12 +54,14 @@ pub(super) fn document(_: &Path) -> Result<String> {
 fn partly(name: &str) -> Option<&'static str> {
     Some(match name {
         "LNetCtl" | "l_ioctl" => {
-            "GET_NI, FAIL_NID, LNET_DIST, PING, PING_PEER, DISCOVER, GET_LNET_STATS, NUMA range"
+            "all commands of c-abi 5.2 but TESTPROTOCOMPAT, GET_LOCAL_HSTATS, and those of drivers and selftest"
         }
         "LNetLocalPrimaryNID"
         | "LNetFetchNIDs"
         | "LNetRegisterNIDUpdates"
         | "LNetUnRegisterNIDUpdates"
+        | "libcfs_nidstr_r"
+        | "libcfs_idstr"
         | "libcfs_strnid"
         | "libcfs_stranynid" => "yes, with a signature of liblnet's",
         "register_ioc_dev" | "unregister_ioc_dev" => "does nothing, by design",
