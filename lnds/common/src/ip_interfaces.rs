@@ -26,6 +26,7 @@ pub fn find(net: NetId, interface: Option<&str>, size: NidSize) -> Result<FoundI
         None => first_interface(families(size))?,
         Some(("", true)) => first_interface(&[Family::V6])?,
         Some((name, true)) => (name.to_owned(), named_interface(name, &[Family::V6])?),
+        Some((text, false)) if text.contains(':') && text.contains('%') => return Err(with_link(text)),
         Some((text, false)) => match text.parse::<IpAddr>() {
             Ok(address) => (name_of(local_address(address)?, text), address),
             Err(_) => (text.to_owned(), named_interface(text, families(size))?),
@@ -38,6 +39,14 @@ pub fn find(net: NetId, interface: Option<&str>, size: NidSize) -> Result<FoundI
         ));
     }
     Ok(FoundInterface { nid: Address::from(address).on(net), name })
+}
+
+/// The error for an address with a link behind it, such as `fe80::1%eth0`.
+fn with_link(text: &str) -> StartError {
+    start_error!(
+        Errno::AddressNotAvailable,
+        "address {text}: not usable (other nodes do not know it by its link; a NID has an address that is not link-local)"
+    )
 }
 
 /// The name of an interface that is given by this address, as `text` says.
@@ -87,6 +96,14 @@ fn local_address(address: IpAddr) -> Result<IpAddr, StartError> {
         return Err(start_error!(
             Errno::AddressNotAvailable,
             "address {address}: not usable (it is link-local, and so the same on other links)"
+        ));
+    }
+    if let IpAddr::V6(v6) = address
+        && let Some(v4) = v6.to_ipv4_mapped()
+    {
+        return Err(start_error!(
+            Errno::AddressNotAvailable,
+            "address {address}: not usable (it is an IPv4 address in the form of IPv6: write {v4})"
         ));
     }
     // The kernel is more reliable than a comparison with the list: all of 127.0.0.0/8 is local, and so are routes of
@@ -166,6 +183,9 @@ mod tests {
             ("0.0.0.0", false),
             ("224.0.0.1", false),
             ("fe80::1", false),
+            ("fe80::1%lo", false),
+            ("::1%lo", false),
+            ("::ffff:127.0.0.1", false),
         ] {
             assert_eq!(
                 find(tcp, Some(interface), NidSize::Short).unwrap_err().may_pass,
