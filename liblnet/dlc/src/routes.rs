@@ -3,7 +3,7 @@
 //! As in the kernel's module parameter, entries stand between `;` or line ends, each `NET [HOPS] GATEWAY[:PRIORITY]...`
 //! as in `tcp1 2 10.0.0.[1-3]@tcp:1; o2ib 10.0.0.9@tcp`. The form of files of routes,
 //! `tcp1: { gateway: 10.0.0.[1-3]@tcp, hop: 2, priority: 1 }`, is read too, and both may be mixed. Brackets may stand in
-//! nets and gateways; `#` begins a comment.
+//! nets and gateways, and masks in gateways; `#` begins a comment.
 
 use crate::legacy_syntax::{Piece, entries};
 use crate::request::AddRoute;
@@ -36,6 +36,9 @@ pub enum RoutesErrorCause {
     /// A text that is not a NID.
     #[error("`{0}` is no NID of a gateway")]
     NotANid(String),
+    /// A NID with an address that no interface can have.
+    #[error("`{0}` is no NID of a gateway: {1}")]
+    Address(String, Problem),
     /// A net without a gateway.
     #[error("a gateway should be here, such as 10.0.0.1@tcp")]
     NoGateway,
@@ -157,14 +160,18 @@ fn nets(piece: Piece<'_>) -> Result<Vec<NetId>, RoutesError> {
 
 fn gateways(piece: Piece<'_>) -> Result<Vec<Nid>, RoutesError> {
     let address = piece.text.split('@').next().unwrap_or_default();
-    if address.contains(':') && address.contains('[') {
-        return ipv6_gateways(piece);
+    let nids = match address.contains('/') || (address.contains(':') && address.contains('[')) {
+        true => ranges_of_gateways(piece),
+        false => expanded(piece, |text| RoutesErrorCause::NotANid(text.to_owned())),
+    }?;
+    match nids.iter().find_map(|nid| nid.check_address().err()) {
+        None => Ok(nids),
+        Some(problem) => Err(error(piece, RoutesErrorCause::Address(piece.text.to_owned(), problem))),
     }
-    expanded(piece, |text| RoutesErrorCause::NotANid(text.to_owned()))
 }
 
-/// Reads a pattern of IPv6 addresses, in which numbers are hexadecimal, on nets that may have brackets of their own.
-fn ipv6_gateways(piece: Piece<'_>) -> Result<Vec<Nid>, RoutesError> {
+/// Reads a mask, or a pattern of IPv6 addresses, in which numbers are hexadecimal, on nets that may have brackets of their own.
+fn ranges_of_gateways(piece: Piece<'_>) -> Result<Vec<Nid>, RoutesError> {
     let (addresses, net) = piece.text.split_once('@').unwrap_or((piece.text, "tcp"));
     let nets = nets(Piece { at: piece.at + piece.text.len() - net.len(), text: net })?;
     let range: IpRange =
@@ -294,6 +301,13 @@ mod tests {
                     .map(|end| route("tcp1", None, &format!("fd99::{end}"), 0))
                     .collect(),
             ),
+            (
+                "tcp1 fd99::2/127@tcp:4 10.0.0.4/31",
+                [("fd99::2@tcp", 4), ("fd99::3@tcp", 4), ("10.0.0.4@tcp", 0), ("10.0.0.5@tcp", 0)]
+                    .iter()
+                    .map(|(gateway, priority)| route("tcp1", None, gateway, *priority))
+                    .collect(),
+            ),
             ("tcp1 3@gni 0x4@gni", vec![route("tcp1", None, "3@gni", 0), route("tcp1", None, "4@gni", 0)]),
             (
                 "tcp1: { gateway: 10.0.0.[1,2]@tcp, hop: 3, priority: 4 }\no2ib:{priority:0,gateway:fd00::1@tcp}",
@@ -313,6 +327,7 @@ mod tests {
     fn errors_name_their_position() {
         let not_a_net = |text: &str| RoutesErrorCause::NotANet(text.into());
         let not_a_nid = |text: &str| RoutesErrorCause::NotANid(text.into());
+        let address = |text: &str, problem| RoutesErrorCause::Address(text.into(), problem);
         let table = [
             ("tcp1", 4, RoutesErrorCause::NoGateway),
             ("tcp1 2 ", 6, RoutesErrorCause::NoGateway),
@@ -330,6 +345,11 @@ mod tests {
             ("tcp1 fd99::[1-zz]@tcp", 5, not_a_nid("fd99::[1-zz]@tcp")),
             ("tcp1 fd99::[1-2]@o2ib", 5, not_a_nid("fd99::[1-2]@o2ib")),
             ("tcp1 fd99::[0-ffff]@tcp", 5, RoutesErrorCause::TooMany),
+            ("tcp1 fd99::/64@tcp", 5, RoutesErrorCause::TooMany),
+            ("tcp1 fd99::/129@tcp", 5, not_a_nid("fd99::/129@tcp")),
+            ("tcp1 fe80::1@tcp", 5, address("fe80::1@tcp", Problem::LinkLocal)),
+            ("tcp1 fe80::[1-2]@tcp", 5, address("fe80::[1-2]@tcp", Problem::LinkLocal)),
+            ("tcp1 ::ffff:10.0.0.1@tcp", 5, address("::ffff:10.0.0.1@tcp", Problem::MappedIpv4)),
             ("tcp1 10.0.0.[3-1]@tcp", 12, RoutesErrorCause::Brackets(Problem::Empty)),
             ("tcp1 10.0.[0-255].[0-255]@tcp", 18, RoutesErrorCause::TooMany),
             ("tcp1 10.0.0.[0-4294967295]@tcp", 12, RoutesErrorCause::TooMany),

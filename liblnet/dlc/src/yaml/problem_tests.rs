@@ -48,6 +48,15 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
             "udsp:\n  - {src: \"tcp[3-2]\"}\n",
             &[(2, 11, Some("udsp"), BAD, "a range that ends before it begins")],
         ),
+        ("udsp:\n  - {dst: \"fe80::1@tcp\"}\n", &[(2, 11, Some("udsp"), BAD, "a link-local address")]),
+        (
+            "peer:\n  - primary nid: fd99::1@tcp\n    peer ni:\n      - nid: fe80::1@tcp\n      - nid: ::ffff:1.2.3.4@tcp\n",
+            &[(4, 14, peer, BAD, "a link-local address"), (5, 14, peer, BAD, "write it as IPv4")],
+        ),
+        (
+            "route:\n  - {net: tcp1, gateway: \"fe80::1@tcp\"}\n",
+            &[(2, 26, Some("route"), BAD, "a link-local address")],
+        ),
         ("udsp:\n  - {src: tcp, action: pref}\n", &[(2, 5, Some("udsp"), BAD, "nothing to prefer it for")]),
         ("udsp:\n  - {rte: 10.0.0.1@tcp}\n", &[(2, 5, Some("udsp"), BAD, "'rte' alone is no rule")]),
         ("rout:\n  - x: 1\n", &[(1, 1, None, BAD, "did you mean 'route'?")]),

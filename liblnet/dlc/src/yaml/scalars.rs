@@ -124,7 +124,9 @@ pub(super) fn nid(node: &Node, what: &str, reader: &mut Reader) -> Option<Nid> {
 pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<Nid>> {
     let text = text(node, what, reader)?;
     // A single NID is the usual case, and costs a fraction of the general one.
-    if let (true, Ok(nid)) = (text.contains('@'), text.parse()) {
+    if let (true, Ok(nid)) = (text.contains('@'), text.parse::<Nid>())
+        && nid.check_address().is_ok()
+    {
         return Some(vec![nid]);
     }
     match parse_named_nids(text, MAX_NIDS, &reader.names) {
