@@ -27,7 +27,8 @@ pub struct NetAdd {
     /// The net, such as tcp or tcp1
     #[arg(short, long)]
     pub net: Option<String>,
-    /// Interfaces between commas, by name or address, with their CPU partitions if they have any: eth0,eth1[0,2]
+    /// Interfaces between commas, by name or address, with their CPU partitions if they have any: eth0,eth1[0,2]; eth0[large]
+    /// has its IPv6 address
     #[arg(short, long = "if", value_name = "LIST")]
     pub interfaces: Option<String>,
     /// Net and interface in one, in place of --net and --if
@@ -52,7 +53,7 @@ pub struct NetAdd {
     #[arg(short = 's', long, value_name = "CPTS")]
     pub cpt: Option<CptList>,
     /// Connections for bulk data in each direction to one peer: 1 to 127, or 0 for what suits the link
-    /// [default: 0]
+    /// [default: that of the environment, SOCKLND_CONNS_PER_PEER, or 1]
     #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::within(CONNS_PER_PEER))]
     pub conns_per_peer: Option<i64>,
     /// IP type of service of the packets of connections, of IPv6 the traffic class: 0 to 255, or -1 for the
