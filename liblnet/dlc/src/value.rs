@@ -28,6 +28,29 @@ impl Value {
         Self::Map(Vec::new())
     }
 
+    /// Text that YAML reads as this text: between quotes if it would otherwise be read as something else.
+    pub fn scalar(text: &str) -> Self {
+        let plain = text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
+            && !text.contains(": ")
+            && !text.contains(" #")
+            && !text.ends_with([':', ' '])
+            && !text.chars().any(|letter| letter.is_control() || letter == '\\')
+            && !["null", "true", "false", "yes", "no", "on", "off"]
+                .contains(&text.to_ascii_lowercase().as_str());
+        if plain {
+            return Self::Text(text.to_owned());
+        }
+        let mut escaped = String::with_capacity(text.len());
+        for letter in text.chars() {
+            match letter {
+                '"' | '\\' => escaped.extend(['\\', letter]),
+                letter if letter.is_control() => escaped.push_str(&format!("\\U{:08x}", u32::from(letter))),
+                letter => escaped.push(letter),
+            }
+        }
+        Self::Quoted(escaped)
+    }
+
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         match self {

@@ -12,7 +12,6 @@ mod write;
 
 pub(crate) use fields::SectionKeys;
 pub(crate) use forms::{block_names, keys_in};
-pub(crate) use write::text as scalar;
 
 use crate::host_names::Names;
 use crate::model::{Document, Place};

@@ -7,13 +7,45 @@ use crate::model::{
     UdspItem,
 };
 use crate::ops::global::Setting;
-use crate::ops::policy::RuleAction;
-use crate::request::{LND_NUMBERS, LndNumbers, LndTunables, NiTunables};
+use crate::ops::policy::{self, RuleAction};
+use crate::request::{LND_NUMBERS, LndNumbers, LndTunables, NiTunables, Udsp, UdspAction};
 use crate::{CptList, InterfaceSpec, SeqNo, Value};
 use lnet_wire::{IpRange, NetId, NetType, Nid, Pid, ProcessId, Selector};
 use proptest::collection::{btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
+
+/// Fails if an exported rule is no YAML, or another rule.
+#[test]
+fn a_shown_rule_is_read_as_the_same_rule() {
+    for text in [
+        "tcp",
+        "10.0.0.[1-9]@tcp",
+        "[1-3].0.0.1@tcp",
+        "*.*.*.1@tcp",
+        "::/0@tcp",
+        "*:*:*:*:*:*:*:1@tcp",
+        "[1-3]::1@tcp",
+        "::[1-2]@tcp",
+        "fd99::@tcp",
+        "fd99::*@tcp[1-3]",
+        "1@gni",
+    ] {
+        let dst: Selector = text.parse().unwrap();
+        let rule = Udsp {
+            index: 0,
+            src: None,
+            dst: Some(dst.clone()),
+            rte: None,
+            action: UdspAction::Priority(1),
+            messages: None,
+        };
+        let shown = Value::map().with("udsp", vec![policy::to_value(&rule)]).to_yaml();
+        let read = read(&shown, Purpose::Add).unwrap();
+        let [Block::Udsp(rules)] = &read.blocks[..] else { panic!("{shown}: {read:?}") };
+        assert_eq!(rules[0].it.dst, Some(dst), "{shown}");
+    }
+}
 
 fn net_id() -> impl Strategy<Value = NetId> {
     let kind = prop_oneof![Just(NetType::TCP), Just(NetType::O2IB)];

@@ -103,7 +103,7 @@ fn push<T: Into<Value>>(value: &mut Value, key: &str, said: Option<T>) {
 fn net(item: &NetItem) -> Value {
     let mut value = Value::map();
     push(&mut value, "net type", item.net.map(|net| net.to_string()));
-    push(&mut value, "ip2net", item.ip2net.as_deref().map(text));
+    push(&mut value, "ip2net", item.ip2net.as_deref().map(Value::scalar));
     if item.ip2net.is_some() && item.nis.iter().all(|ni| ni.interface.is_none()) {
         // The NIs that the rule adds have these values.
         for NiItem { tunables, lnd, cpts, .. } in &item.nis {
@@ -118,7 +118,11 @@ fn net(item: &NetItem) -> Value {
 
 fn ni(ni: &NiItem) -> Value {
     let mut value = Value::map();
-    push(&mut value, "interfaces", ni.interface.as_ref().map(|it| labelled([text(&it.to_string())])));
+    push(
+        &mut value,
+        "interfaces",
+        ni.interface.as_ref().map(|it| labelled([Value::scalar(&it.to_string())])),
+    );
     said(&mut value, ni.tunables, ni.lnd, ni.cpts.as_ref());
     value
 }
@@ -142,10 +146,10 @@ fn said(value: &mut Value, tunables: NiTunables, lnd: LndTunables, cpts: Option<
 
 fn ip2nets(item: &Ip2netsItem) -> Value {
     let mut value = Value::map().with("net-spec", item.rule.net.to_string());
-    let names = item.rule.interfaces.iter().map(|spec: &InterfaceSpec| text(&spec.to_string()));
+    let names = item.rule.interfaces.iter().map(|spec: &InterfaceSpec| Value::scalar(&spec.to_string()));
     let names = labelled(names);
     push(&mut value, "interfaces", Some(names).filter(|names| !names.is_empty()));
-    let ranges = labelled(item.rule.ranges.iter().map(|range| text(&range.to_string())));
+    let ranges = labelled(item.rule.ranges.iter().map(|range| Value::scalar(&range.to_string())));
     push(&mut value, "ip-range", Some(ranges).filter(|ranges| !ranges.is_empty()));
     said(&mut value, item.tunables, item.lnd, item.cpts.as_ref());
     value
@@ -154,7 +158,7 @@ fn ip2nets(item: &Ip2netsItem) -> Value {
 fn route(item: &RouteItem) -> Value {
     let mut value = Value::map();
     push(&mut value, "net", item.net.map(|net| net.to_string()));
-    push(&mut value, "gateway", item.gateway.as_deref().map(text));
+    push(&mut value, "gateway", item.gateway.as_deref().map(Value::scalar));
     value.push("hop", item.hops.map_or(-1, i64::from));
     push(&mut value, "priority", item.priority);
     push(&mut value, "health_sensitivity", item.sensitivity);
@@ -165,7 +169,7 @@ fn route(item: &RouteItem) -> Value {
 fn peer(item: &PeerItem) -> Value {
     let mut value = Value::map();
     if item.replace {
-        let nids = item.nids.iter().flatten().map(|nid| text(&nid.to_string()));
+        let nids = item.nids.iter().flatten().map(|nid| Value::scalar(&nid.to_string()));
         value.push("nids", labelled(nids));
     } else {
         push(&mut value, "primary nid", item.primary.map(|nid| nid.to_string()));
@@ -183,7 +187,10 @@ fn udsp(item: &UdspItem) -> Value {
     let mut value = Value::map();
     push(&mut value, "idx", item.index);
     for (key, selector) in [("src", &item.src), ("dst", &item.dst), ("rte", &item.rte)] {
-        value.push(key, selector.as_ref().map_or_else(|| "NA".into(), |it: &Selector| text(&it.to_string())));
+        value.push(
+            key,
+            selector.as_ref().map_or_else(|| "NA".into(), |it: &Selector| Value::scalar(&it.to_string())),
+        );
     }
     let mut action = Value::map();
     if let RuleAction::Priority(priority) = item.action {
@@ -204,26 +211,4 @@ fn ping(item: &PingItem) -> Value {
     push(&mut value, "timeout", item.timeout_ms);
     push(&mut value, "source_nid", item.source.map(|nid| nid.to_string()));
     value
-}
-
-/// Writes text as a scalar: between quotes if it would otherwise be read as another type.
-pub(crate) fn text(text: &str) -> Value {
-    let plain = text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
-        && !text.contains(": ")
-        && !text.contains(" #")
-        && !text.ends_with([':', ' '])
-        && !text.chars().any(|letter| letter.is_control() || letter == '\\')
-        && !["null", "true", "false", "yes", "no", "on", "off"].contains(&text.to_ascii_lowercase().as_str());
-    if plain {
-        return Value::Text(text.to_owned());
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => escaped.extend(['\\', letter]),
-            letter if letter.is_control() => escaped.push_str(&format!("\\U{:08x}", u32::from(letter))),
-            letter => escaped.push(letter),
-        }
-    }
-    Value::Quoted(escaped)
 }

@@ -8,7 +8,7 @@ use crate::ops::latency;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, Request};
-use crate::{ReturnCode, Value, yaml};
+use crate::{ReturnCode, Value};
 use lnet_wire::nid::Address;
 use lnet_wire::{Errno, NetId, NetType};
 
@@ -127,7 +127,7 @@ fn ni_to_value(
         shown.push("status", status);
     }
     if let Some(name) = &ni.interface {
-        shown.push("interfaces", Value::map().with("0", yaml::scalar(name)));
+        shown.push("interfaces", Value::map().with("0", Value::scalar(name)));
     }
     if live && detail >= 1 {
         shown.push("statistics", counters::statistics(ni.stats));

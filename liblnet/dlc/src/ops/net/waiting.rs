@@ -1,8 +1,8 @@
 //! Output of the interfaces that wait for the host. They have no NID, so they are not among the NIs, whose readers count on one.
 
 use super::show::shown_lnd;
+use crate::Value;
 use crate::request::{AddLocalNi, Backend, NiTunables, Request, WaitingNi};
-use crate::{Value, yaml};
 use lnet_wire::NetId;
 
 /// The block of the interfaces that wait.
@@ -55,7 +55,7 @@ fn backup_item(ni: &AddLocalNi, detail: u32) -> Value {
 
 fn push_interface(shown: &mut Value, ni: &AddLocalNi) {
     if let Some(name) = &ni.interface {
-        shown.push("interfaces", Value::map().with("0", yaml::scalar(name)));
+        shown.push("interfaces", Value::map().with("0", Value::scalar(name)));
     }
 }
 
