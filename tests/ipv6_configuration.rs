@@ -142,7 +142,7 @@ fn the_name_of_an_interface_means_an_address_that_stays() {
     let node = start(&[("LNET_NETWORKS", "tcp(eth0[large])")]).unwrap();
     let named = format!("{}@tcp eth0", first_of_eth0());
     assert_ne!(first_of_eth0(), "fd99::dead");
-    assert_eq!(nis(&node), [named.clone()]);
+    assert_eq!(nis(&node), std::slice::from_ref(&named));
     assert_eq!(add(&node, "tcp", "fd99::dead").0, ReturnCode::OK);
     assert_eq!(nis(&node), [&*named, passing]);
     node.shutdown();

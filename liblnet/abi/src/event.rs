@@ -2,10 +2,10 @@
 
 use crate::ni::nid_to_c;
 use crate::types::{
-    COOKIE_NONE, lnet_event, lnet_event_kind, lnet_handle_eq, lnet_handle_md, lnet_md, lnet_process_id,
+    COOKIE_NONE, NID_ANY, lnet_event, lnet_event_kind, lnet_handle_eq, lnet_handle_md, lnet_md,
+    lnet_process_id,
 };
 use lnet_core::{Errno, Event, EventKind, EventParty, MdSpec, Polled};
-use lnet_wire::Nid;
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::NonNull;
 
@@ -27,15 +27,14 @@ pub(crate) fn event_to_c(event: &Event) -> lnet_event {
         true => lnet_process_id { nid: 0, pid: 0 },
         false => lnet_process_id { nid: nid_to_c(party.nid), pid: party.pid.0 },
     };
-    let is_short = |nid: Option<Nid>| nid.is_some_and(|nid| nid.to_u64().is_some());
-    let initiator = match is_short(event.initiator.nid) || !is_short(event.source.nid) {
-        true => event.initiator,
-        false => EventParty { nid: event.source.nid, ..event.initiator },
-    };
+    let (mut initiator, source) = (party(event.initiator), party(event.source));
+    if initiator.nid == NID_ANY {
+        initiator.nid = source.nid;
+    }
     lnet_event {
         target: party(event.target),
-        initiator: party(initiator),
-        source: party(event.source),
+        initiator,
+        source,
         sender: if unlink { 0 } else { nid_to_c(event.sender) },
         r#type: kind_to_c(event.kind),
         pt_index: event.portal,
@@ -93,9 +92,8 @@ fn md_to_c(md: &MdSpec) -> lnet_md {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::NID_ANY;
     use lnet_core::{Event, MdHandle, MdOptions};
-    use lnet_wire::Pid;
+    use lnet_wire::{Nid, Pid};
 
     fn event(initiator: &str, source: &str) -> Event {
         let party = |text: &str| EventParty { nid: text.parse().ok(), pid: Pid::LUSTRE };
