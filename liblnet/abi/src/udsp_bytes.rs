@@ -190,6 +190,6 @@ mod tests {
                 "{addresses:?} {kind}"
             );
         }
-        assert_eq!(marshal(&rule("fe80::1@tcp", "", "")), None);
+        assert_eq!(marshal(&rule("fd99::1@tcp", "", "")), None);
     }
 }
