@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::yaml::{Purpose, read, to_value};
+use proptest::prelude::*;
 
 fn convert_text(text: &str) -> Result<Converted, Vec<Left>> {
     convert(&[("lnet.conf".to_owned(), text.to_owned())])
@@ -125,4 +126,23 @@ fn all_wrong_options_are_named_and_nothing_is_converted() {
             "lnet.conf:4: ksocklnd conns_per_peer=200: conns_per_peer 200 is not within 0 to 127",
         ]
     );
+}
+
+const OPTION: &str = "options (lnet|ksocklnd|ko2iblnd) (networks|ip2nets|routes|forwarding|lnet_retry_count|credits|conns_per_peer|\
+    peer_timeout|[a-z_0-9]{1,9})=(\"[tcpo2ib0-9(),;@*./\\[\\] eth:f]{0,20}\"|-?[0-9]{1,4}|'?tcp[0-3]?(\\((eth[0-3](\\[[0-3]\\])?|fd99::1)\
+    (,eth[4-7])?\\))?(\\[large\\])?(,o2ib)?'?|\"tcp[0-3]? (10.0.\\*.[1-9]|fd99::/64)\"|\"tcp[1-3] fd99::[1-9]@tcp(:[0-9])?\")\n";
+
+proptest! {
+    #[test]
+    fn what_options_become_is_read_as_a_file(
+        text in proptest::string::string_regex(&format!("({OPTION}){{0,4}}")).unwrap(), noise in ".*"
+    ) {
+        for text in [format!("{text}{noise}"), noise] {
+            let Ok(converted) = convert_text(&text) else { continue };
+            let yaml = to_value(&converted.document).to_yaml();
+            let again = read(&yaml, Purpose::Add);
+            prop_assert!(again.is_ok(), "{}\n{}\n{:?}", text, yaml, again);
+            prop_assert_eq!(to_value(&again.unwrap()).to_yaml(), yaml);
+        }
+    }
 }
