@@ -168,7 +168,8 @@ impl DriverTunables {
                 return Ok(Fit::Taken);
             }
         };
-        *field = Some(number()?);
+        // 0 is the default in a file.
+        *field = Some(number()?).filter(|number| *number > 0);
         Ok(Fit::Taken)
     }
 }
