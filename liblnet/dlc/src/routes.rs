@@ -37,7 +37,7 @@ pub enum RoutesErrorCause {
     #[error("`{0}` is no NID of a gateway")]
     NotANid(String),
     /// A NID with an address that no interface can have.
-    #[error("`{0}` is no NID of a gateway: {1}")]
+    #[error("`{0}`, {1} is no NID of a gateway")]
     Address(String, Problem),
     /// A net without a gateway.
     #[error("a gateway should be here, such as 10.0.0.1@tcp")]
