@@ -150,6 +150,17 @@ impl AddressRange {
         }
     }
 
+    /// The IP address of a set that has no other.
+    pub(crate) fn only(&self) -> Option<Address> {
+        let Self::Ip(range) = self else { return None };
+        let parts = range.parts();
+        let mut only = None;
+        if parts.iter().all(|part| part.count() == 1) {
+            push_addresses(&parts, 0, &mut |bits| only = Some(range.address(bits)));
+        }
+        only
+    }
+
     fn count(&self) -> u64 {
         match self {
             Self::Ip(range) => range.parts().iter().map(AddressPart::count).fold(1, u64::saturating_mul),

@@ -72,10 +72,6 @@ impl FromStr for Selector {
             Some((addresses, net)) => (Some(addresses), net),
             None => (None, text),
         };
-        // One NID, which an interface has to have.
-        if let Ok(nid) = text.parse::<Nid>() {
-            nid.check_address().map_err(|problem| TextError::new(problem, 0))?;
-        }
         let net_at = text.len() - net.len();
         let wrong = |problem, at| TextError::new(problem, at);
         let (lnd, digits) = Lnd::leading(net).ok_or_else(|| wrong(Problem::UnknownNetwork, net_at))?;
@@ -101,6 +97,10 @@ impl FromStr for Selector {
                     .ok_or(TextError::new(Problem::EmptyRange, 0))?,
             ),
         };
+        // A single address is one that an interface can have.
+        if let Some(only) = addresses.as_ref().and_then(AddressRange::only) {
+            only.on(NetId::new(lnd.net_type, 0)).check_address().map_err(|problem| wrong(problem, 0))?;
+        }
         Ok(Self { kind: lnd.net_type, numbers, addresses })
     }
 }
@@ -160,6 +160,25 @@ mod tests {
             assert_eq!(selector.to_string(), expected, "{text}");
             assert_eq!(expected.parse::<Selector>().map(|s| s.to_string()), Ok(expected.to_owned()));
         }
+    }
+
+    /// Fails if an address that no interface has is refused in one form only.
+    #[test]
+    fn a_single_address_that_no_interface_has_is_refused_in_every_form() {
+        for (address, problem) in [
+            ("::", Problem::NoInterfacesAddress),
+            ("0:0::0", Problem::NoInterfacesAddress),
+            ("fe80::1", Problem::LinkLocal),
+            ("fe80::[1]", Problem::LinkLocal),
+            ("fe80::1/128", Problem::LinkLocal),
+            ("::ffff:10.0.0.1", Problem::MappedIpv4),
+        ] {
+            for net in ["tcp", "tcp0", "tcp 1", "tcp[1-2]", "tcp*"] {
+                let text = format!("{address}@{net}");
+                assert_eq!(text.parse::<Selector>(), Err(TextError::new(problem, 0)), "{text}");
+            }
+        }
+        assert!("fe80::/10@tcp".parse::<Selector>().is_ok());
     }
 
     #[test]
