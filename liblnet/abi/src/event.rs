@@ -92,27 +92,18 @@ fn md_to_c(md: &MdSpec) -> lnet_md {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lnet_core::{Event, MdHandle, MdOptions};
+    use lnet_core::{Event, MdHandle};
     use lnet_wire::{Nid, Pid};
 
     fn event(initiator: &str, source: &str) -> Event {
         let party = |text: &str| EventParty { nid: text.parse().ok(), pid: Pid::LUSTRE };
-        let md = MdSpec {
-            start: 0,
-            length: 0,
-            threshold: 0,
-            max_size: 0,
-            options: MdOptions(0),
-            user_ptr: 0,
-            eq: None,
-        };
         Event {
             kind: EventKind::Put,
             initiator: party(initiator),
             source: party(source),
             target: party("10.0.0.1@tcp"),
             sender: source.parse().ok(),
-            ..Event::unlink(MdHandle::from_cookie(0), md)
+            ..Event::unlink(MdHandle::from_cookie(0), MdSpec::EMPTY)
         }
     }
 

@@ -9,7 +9,7 @@ pub(crate) use context::{enter_handler, handler_depth};
 pub use delivery_order::DeliveryOrder;
 pub use queue::{EventHandler, EventQueue, Polled};
 
-use crate::memory::{MdHandle, MdOptions, MdSpec};
+use crate::memory::{MdHandle, MdSpec};
 use lnet_wire::Errno;
 use lnet_wire::{Nid, Pid};
 
@@ -86,18 +86,7 @@ pub struct Event {
 
 impl Event {
     /// The content of a place for an event that has not been written yet.
-    pub(crate) const BLANK: Self = Self::unlink(
-        MdHandle::from_cookie(0),
-        MdSpec {
-            start: 0,
-            length: 0,
-            threshold: 0,
-            max_size: 0,
-            options: MdOptions(0),
-            user_ptr: 0,
-            eq: None,
-        },
-    );
+    pub(crate) const BLANK: Self = Self::unlink(MdHandle::from_cookie(0), MdSpec::EMPTY);
 
     /// The event that `write` writes.
     #[inline(always)]

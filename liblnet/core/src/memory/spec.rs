@@ -55,3 +55,9 @@ pub struct MdSpec {
     /// The queue for the MD's events, if any.
     pub eq: Option<EqHandle>,
 }
+
+impl MdSpec {
+    /// The description of an MD without memory, options and a queue, on which no operation may start.
+    pub const EMPTY: Self =
+        Self { start: 0, length: 0, threshold: 0, max_size: 0, options: MdOptions(0), user_ptr: 0, eq: None };
+}
