@@ -4,6 +4,7 @@ use super::{Facts, Finding, FindingKind};
 use crate::model::Class;
 use crate::text::listed;
 use lnet_core::router::BUFFER_SIZES;
+use lnet_dlc::model::BUFFER_NAMES;
 use lnet_wire::NetId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,7 +108,7 @@ fn too_few_buffers(facts: &Facts<'_>, roles: &Roles, index: usize) -> Option<Fin
     let share = clients.div_ceil(roles.nodes_like(index).max(1));
     let least = share.div_ceil(MAX_NODES_PER_CREDIT);
     let mut few = Vec::new();
-    for ((name, size), given) in ["tiny", "small", "large"].iter().zip(BUFFER_SIZES).zip(class.buffers) {
+    for ((name, size), given) in BUFFER_NAMES.iter().zip(BUFFER_SIZES).zip(class.buffers) {
         let (number, said) = if given == 0 { (size.default_count, " by default") } else { (given, "") };
         if u64::from(number) < least {
             few.push(format!("{number} {name} ones{said}"));

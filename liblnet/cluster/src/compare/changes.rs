@@ -3,6 +3,7 @@
 use super::NodesOf;
 use super::nodes::Movement;
 use crate::model::{Class, ClassNi, ClassPeer, ClassRoute, ClassRule};
+use lnet_dlc::model::BUFFER_NAMES;
 use lnet_dlc::ops::policy::RuleAction;
 use lnet_settings::Setting;
 use serde::Serialize;
@@ -43,7 +44,7 @@ pub(super) fn of(old: &Class, new: &Class, movement: &Movement) -> Vec<Change> {
     listed(&mut all, "route", &old.routes, &new.routes, route);
     let forwards = |class: &Class| if class.is_router { "on" } else { "off" };
     changed(&mut all, "routing".to_owned(), forwards(old).to_owned(), forwards(new).to_owned());
-    for (index, name) in ["tiny", "small", "large"].iter().enumerate() {
+    for (index, name) in BUFFER_NAMES.iter().enumerate() {
         let number = |class: &Class| match class.buffers.get(index) {
             Some(number) if class.is_router && *number > 0 => number.to_string(),
             _ => String::new(),

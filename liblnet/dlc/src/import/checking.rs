@@ -4,7 +4,9 @@
 use super::adding::{effect, in_order, text};
 use super::complete_peers::{owner, plan};
 use super::gateways::before_routes;
-use crate::model::{Block, Document, Ip2netsItem, Item, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
+use crate::model::{
+    BUFFER_NAMES, Block, Document, Ip2netsItem, Item, NetItem, NiItem, PeerItem, RouteItem, UdspItem,
+};
 use crate::ops::error_text::OpError;
 use crate::ops::global::Setting;
 use crate::ops::net::{Adjustment, NetConfig};
@@ -300,7 +302,7 @@ impl Changes<'_> {
 
     fn buffers(&mut self, counts: [Option<u32>; 3]) {
         let now = self.present.buffer_counts();
-        for ((size, now), count) in ["tiny", "small", "large"].into_iter().zip(now).zip(counts) {
+        for ((size, now), count) in BUFFER_NAMES.into_iter().zip(now).zip(counts) {
             if let Some(count) = count.filter(|count| u64::from(*count) != now) {
                 self.say("set", format!("buffers {size} {count}"));
             }

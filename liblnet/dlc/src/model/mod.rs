@@ -57,6 +57,9 @@ pub struct EmptyBlock {
     pub has_value: bool,
 }
 
+/// The names of the sizes of router buffers, in the order of their numbers.
+pub const BUFFER_NAMES: [&str; 3] = ["tiny", "small", "large"];
+
 /// The items under one top-level key of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -70,7 +73,7 @@ pub enum Block {
     Peer(Vec<Item<PeerItem>>),
     /// `routing`: `enable`, if it is given.
     Routing(Item<Option<bool>>),
-    /// `buffers`: tiny, small, large.
+    /// `buffers`: the numbers of each size, in the order of [`BUFFER_NAMES`].
     Buffers(Item<[Option<u32>; 3]>),
     /// `global`, `numa`: settings in the order of the file.
     Global(Item<Vec<(Setting, i64)>>),

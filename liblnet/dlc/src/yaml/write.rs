@@ -3,7 +3,8 @@
 use crate::SeqNo;
 use crate::Value;
 use crate::model::{
-    Block, Document, Ip2netsItem, Item, NetItem, NiItem, PeerItem, PingItem, RouteItem, UdspItem,
+    BUFFER_NAMES, Block, Document, Ip2netsItem, Item, NetItem, NiItem, PeerItem, PingItem, RouteItem,
+    UdspItem,
 };
 use crate::ops::policy::RuleAction;
 use crate::request::{LndTunables, NiTunables};
@@ -58,7 +59,7 @@ fn block(block: &Block) -> Vec<(&'static str, Value)> {
         }
         Block::Buffers(item) => {
             let mut value = Value::map();
-            for (size, count) in ["tiny", "small", "large"].into_iter().zip(item.it) {
+            for (size, count) in BUFFER_NAMES.into_iter().zip(item.it) {
                 push(&mut value, size, count);
             }
             one("buffers", numbered(value, item.seq_no))

@@ -5,7 +5,7 @@ use super::super::fields::{Fields, Reader};
 use super::super::scalars::{count, flag, net, nids, number, seq_no};
 use super::super::tree::{MapEntry, Node, NodeKind};
 use super::{items, some};
-use crate::model::{Block, Item, RouteItem};
+use crate::model::{BUFFER_NAMES, Block, Item, RouteItem};
 use crate::ops::peer::{MAX_NIDS, parse_nids};
 use crate::ranges::{DETAIL, HOPS, ROUTE_PRIORITY, ROUTE_SENSITIVITY, ROUTER_BUFFERS, Range};
 use crate::{ReturnCode, SeqNo};
@@ -62,7 +62,7 @@ fn bounded(fields: &mut Fields<'_>, range: Range, reader: &mut Reader) -> Option
 
 /// Reads the numbers of buffers, under the names of their sizes.
 fn sizes(fields: &mut Fields<'_>, reader: &mut Reader) -> [Option<u32>; 3] {
-    ["tiny", "small", "large"].map(|name| count(fields, Range { name, ..ROUTER_BUFFERS }, reader))
+    BUFFER_NAMES.map(|name| count(fields, Range { name, ..ROUTER_BUFFERS }, reader))
 }
 
 /// Merges the numbers of several items of one block.
