@@ -1,4 +1,4 @@
-//! What is found in files of `lnetctl export --backup`, which have interfaces without their addresses: all that does not depend on NIDs.
+//! Findings in files of `lnetctl export --backup`, which have interfaces without their addresses: those that do not depend on NIDs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet_cluster::checks::check;

@@ -73,7 +73,7 @@ fn path(path: &PathChange) -> String {
     format!("{from} to {to}: {changed}")
 }
 
-/// What only one of two lists has.
+/// Names the items that only one of two lists has.
 fn difference(old: &[String], new: &[String]) -> String {
     let only = |these: &[String], others: &[String]| -> Vec<String> {
         these.iter().filter(|item| !others.contains(item)).cloned().collect()

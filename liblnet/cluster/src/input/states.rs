@@ -1,4 +1,4 @@
-//! What `lnetctl cluster collect` has gathered beside the configuration of a node, in a directory with the node's name: the MTU of links, and the
+//! States that `lnetctl cluster collect` has gathered beside the configuration of a node, in a directory with the node's name: the MTU of links, and the
 //! port on which the node accepts connections. No export says either.
 
 use super::text_of;
