@@ -78,7 +78,7 @@ pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event)
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             result = unsafe { polled_to_c(polled, event) };
         };
-        backend::with_waiting(|node| node.eq_poll(&[eq.into()], None, &mut read))?;
+        backend::with(|node| node.eq_poll(&[eq.into()], None, &mut read))?;
         Ok(result)
     })
 }
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn _LNetEQPoll(
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             result = unsafe { polled_to_c(polled, event) };
         };
-        backend::with_waiting(|node| node.eq_poll(&eqs, wait(timeout), &mut read))?;
+        backend::with(|node| node.eq_poll(&eqs, wait(timeout), &mut read))?;
         Ok(result)
     })
 }

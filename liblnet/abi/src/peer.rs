@@ -21,7 +21,7 @@ use std::ffi::c_int;
 pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     helper(nid, || match Nid::from_u64(nid) {
         Some(known) => {
-            let primary = backend::with_waiting(|node| node.primary_nid(known));
+            let primary = backend::with(|node| node.primary_nid(known));
             primary.ok().and_then(Nid::to_u64).unwrap_or(nid)
         }
         None => nid,

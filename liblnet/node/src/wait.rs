@@ -35,6 +35,12 @@ impl Node {
         if in_handler() && timeout != Some(Duration::ZERO) {
             return Err(Errno::Busy);
         }
+        // With an event the queues need not be kept.
+        for (at, eq) in eqs.iter().enumerate() {
+            if let Ok(Some(found)) = self.core().data_path().eq_get_with(*eq, |polled| read(at, polled)) {
+                return Ok(Some(found));
+            }
+        }
         let queue = |eq: &EqHandle| match self.core().data_path().eq(*eq) {
             Err(_) if self.core().is_ending() => Err(Errno::NetworkDown),
             found => found,

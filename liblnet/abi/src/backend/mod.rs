@@ -197,7 +197,7 @@ pub(crate) fn release() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Runs `f` on the node; [`Errno::NetworkDown`] without one.
+/// Runs `f` on the node; [`Errno::NetworkDown`] without one. `f` may wait: the program may end the node meanwhile, which is kept for `f`.
 pub(crate) fn with<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> Result<T, Errno> {
     with_handlers(|node, _| f(node))
 }
@@ -215,11 +215,6 @@ pub(crate) fn with_handlers<T>(
 /// The functions that are called for NIDs of the node.
 pub(crate) fn nid_watch() -> Result<Arc<NidWatch>, Errno> {
     Ok(Arc::clone(&provider().ok_or(Errno::NetworkDown)?.nid_watch))
-}
-
-/// Like [`with`], for calls that may wait, during which the program may end the node.
-pub(crate) fn with_waiting<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> Result<T, Errno> {
-    f(provider().ok_or(Errno::NetworkDown)?.calls())
 }
 
 /// The node, to be configured; [`Errno::NetworkDown`] without one.
@@ -292,7 +287,7 @@ mod tests {
         let (called, calls) = channel();
         let update = move |_, _| {
             called.send(None).unwrap();
-            let waited = with_waiting(|node| node.eq_poll(&[eq], None, &mut |_, _| {}));
+            let waited = with(|node| node.eq_poll(&[eq], None, &mut |_, _| {}));
             called.send(Some(waited)).unwrap();
         };
         nid_watch().unwrap().add((1, 1), Arc::new(update), nids).unwrap();

@@ -24,7 +24,7 @@ pub unsafe extern "C" fn _LNetPrimaryNID_2_17(nid: *mut lnet_nid) {
     helper((), || {
         // SAFETY: NULL, or a variable of the program's that nobody changes during the call.
         let Ok(Some(known)) = (unsafe { read_nid(nid) }) else { return };
-        if let Ok(primary) = backend::with_waiting(|node| node.primary_nid(known)) {
+        if let Ok(primary) = backend::with(|node| node.primary_nid(known)) {
             // SAFETY: not NULL, as it could be read; a variable of the program's, which the call may write until it returns.
             unsafe { nid.write_unaligned(lnet_nid::from_nid(Some(primary))) };
         }

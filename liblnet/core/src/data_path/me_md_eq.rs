@@ -239,8 +239,18 @@ impl DataPath {
 
     /// The oldest unread event: `LNetEQGet`. [`Errno::NotFound`] if the queue does not exist.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
+        self.eq_get_with(eq, |polled| *polled)
+    }
+
+    /// Does the same with the event where it is stored: see [`EventQueue::get_with`].
+    #[inline]
+    pub fn eq_get_with<R>(
+        &self,
+        eq: EqHandle,
+        read: impl FnOnce(&Polled) -> R,
+    ) -> Result<Option<R>, Errno> {
         let (queues, slot) = self.objects.queues_with(eq)?;
-        queues.get(slot).ok_or(Errno::NotFound)?.get()
+        queues.get(slot).ok_or(Errno::NotFound)?.get_with(read)
     }
 
     /// The queue, to wait on.

@@ -15,8 +15,10 @@ use std::collections::VecDeque;
 /// Maximum number of queued NOOPs: a peer that exceeds it asks for delivery ACKs and does not read them.
 const MAX_NOOPS: usize = 1024;
 
-/// Maximum length of the payload of a small message. The credits of one come back when it is written (wire-tcp 9).
+/// Maximum length of the payload of a small message. The credits of one come back when it is written, at the latest (wire-tcp 9).
 const MAX_SMALL: usize = 4096;
+/// Maximum number of messages in a queue whose credits come back before they are written.
+const MAX_QUEUED_WITHOUT_CREDITS: usize = 32;
 /// Maximum number of messages of a connection without delivery ACKs, from which on small ones keep their credits, too.
 const MAX_UNACKED: usize = 64;
 
@@ -100,6 +102,11 @@ pub(super) enum NextBatch {
 }
 
 impl Writer {
+    /// Whether a thread writes, or will when it ends its cork.
+    pub(super) const fn is_thread(self) -> bool {
+        matches!(self, Self::Thread { .. })
+    }
+
     const fn thread(corked_by: Option<ThreadNumber>) -> Self {
         Self::Thread { corked_by, writable_again: false }
     }
@@ -152,6 +159,16 @@ impl OpenSide<'_> {
         may_wait.then(|| Load { queued: self.queue.len(), unsent, unacked: self.unacked.len() })
     }
 
+    /// Queues a message. Returns its credits if a thread writes the queue soon: the next messages leave with it, and do not wait for
+    /// its credits. Those of a socket that is full do.
+    pub(super) fn enqueue(&mut self, mut out: Outgoing, is_written_soon: bool) -> Option<TakenCredits> {
+        let returns = is_written_soon && self.queue.len() < MAX_QUEUED_WITHOUT_CREDITS;
+        let message = out.message.as_mut().filter(|_| returns);
+        let credits = message.and_then(|message| credits_of_small(message, self.unacked.len()));
+        self.queue.push_back(out);
+        credits
+    }
+
     pub(super) fn is_full_of_noops(&self) -> bool {
         // There are few messages: they have credits.
         self.queue.len() >= MAX_NOOPS
@@ -196,17 +213,15 @@ impl SendSide {
     }
 
     /// Notes that a message is written that asks for the delivery ACK `cookie`. Also returns the credits of a message that is kept until
-    /// then and returns them before, as small ones do; but a gateway has buffers for as many messages as there are credits.
+    /// then and returns them before.
     pub(super) fn note_written(
         &mut self,
         cookie: MessageId,
         message: Pooled<OutgoingMessage>,
     ) -> (AfterWrite<Pooled<OutgoingMessage>>, Option<TakenCredits>) {
-        let is_small = message.payload_len() <= MAX_SMALL && !message.is_routed();
-        let mut credits = None;
-        let may_return = is_small && self.unacked.len() <= MAX_UNACKED;
+        let (mut credits, unacked) = (None, self.unacked.len());
         let after_write = self.unacked.written_with(cookie, message, |message| {
-            credits = may_return.then(|| message.take_credits()).flatten();
+            credits = credits_of_small(message, unacked);
         });
         (after_write, credits)
     }
@@ -267,7 +282,7 @@ impl SendSide {
     }
 
     pub(crate) const fn is_writing(&self) -> bool {
-        matches!(self.writer, Writer::Thread { .. })
+        self.writer.is_thread()
     }
 
     /// Handles that the socket is writable. Makes the calling thread the writer if there is none and anything is queued;
@@ -327,6 +342,13 @@ impl SendSide {
     }
 }
 
+/// Takes the credits that a message returns before its delivery ACK: a small one does, but a gateway has buffers for as many messages as
+/// there are credits.
+fn credits_of_small(message: &mut OutgoingMessage, unacked: usize) -> Option<TakenCredits> {
+    let returns = message.payload_len() <= MAX_SMALL && !message.is_routed() && unacked <= MAX_UNACKED;
+    if returns { message.take_credits() } else { None }
+}
+
 /// The outcome of giving a message to a connection.
 pub(crate) enum Transmitted {
     /// The message needs nothing more.
@@ -335,8 +357,15 @@ pub(crate) enum Transmitted {
     Failed(Pooled<OutgoingMessage>, SendFailure),
     /// The connection keeps the message, for sending or until its delivery ACK.
     Kept,
-    /// The connection keeps the message until its delivery ACK; other messages need not wait for its credits.
+    /// The connection keeps the message, until its delivery ACK if there is one; other messages need not wait for its credits.
     Sent(TakenCredits),
     /// The connection has ended; nothing of the message was written.
     Ended(Outgoing),
+}
+
+impl Transmitted {
+    /// The connection keeps a message that has returned these credits, if any.
+    pub(super) fn kept(credits: Option<TakenCredits>) -> Self {
+        credits.map_or(Self::Kept, Self::Sent)
+    }
 }

@@ -40,7 +40,7 @@ impl Connection {
     pub(crate) fn transmit(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         {
             let mut side = lock(&self.tx);
-            let Some(open) = side.open() else { return Transmitted::Ended(out) };
+            let Some(mut open) = side.open() else { return Transmitted::Ended(out) };
             if !out.assign_message_id(open.unacked, self.own_id()) {
                 drop(side);
                 self.owner.end(self, ConnError::Local(Errno::ConnectionReset));
@@ -58,20 +58,21 @@ impl Connection {
             let unsent = self.unsent.fetch_add(out.left(), Ordering::Relaxed) + out.left();
             if open.load(&out, unsent).is_some_and(postpone::postpones) {
                 let is_first = open.queue.is_empty();
-                open.queue.push_back(out);
+                let credits = open.enqueue(out, true);
                 drop(side);
                 postpone::note(self, is_first);
-                return Transmitted::Kept;
+                return Transmitted::kept(credits);
             }
             let turn = open.writer.take_turn(|| cork::hold(self));
             // Confirmations that wait for it go first.
             if turn != Turn::Write || !open.queue.is_empty() || out.arrival.is_some() {
-                open.queue.push_back(out);
+                let is_written_soon = open.writer.is_thread();
+                let credits = open.enqueue(out, is_written_soon);
                 drop(side);
                 if turn != Turn::Queue {
                     self.drain_queue(None, false);
                 }
-                return Transmitted::Kept;
+                return Transmitted::kept(credits);
             }
         }
         self.write_one(out)
@@ -146,7 +147,7 @@ impl Connection {
         };
         match (out.cookie, after_write) {
             (None, _) => Transmitted::Done(out),
-            (Some(_), AfterWrite::Waits) => credits.map_or(Transmitted::Kept, Transmitted::Sent),
+            (Some(_), AfterWrite::Waits) => Transmitted::kept(credits),
             (Some(_), AfterWrite::Done(message)) => {
                 out.message = Some(message);
                 Transmitted::Done(out)
