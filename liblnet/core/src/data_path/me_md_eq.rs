@@ -244,11 +244,7 @@ impl DataPath {
 
     /// Does the same with the event where it is stored: see [`EventQueue::get_with`].
     #[inline]
-    pub fn eq_get_with<R>(
-        &self,
-        eq: EqHandle,
-        read: impl FnOnce(&Polled) -> R,
-    ) -> Result<Option<R>, Errno> {
+    pub fn eq_get_with<R>(&self, eq: EqHandle, read: impl FnOnce(&Polled) -> R) -> Result<Option<R>, Errno> {
         let (queues, slot) = self.objects.queues_with(eq)?;
         queues.get(slot).ok_or(Errno::NotFound)?.get_with(read)
     }

@@ -7,7 +7,7 @@ use crate::health::response;
 use crate::memory::{Md, MdHandle, Near, PortalPlace, ResponseKind, ResponseTracker};
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
 use crate::model::{Attempts, DiscoveryWait, Outgoing, SendRequest, Target, response_to};
-use crate::model::{GatewayTerms, PeerNi};
+use crate::model::{GatewayTerms, Peer, PeerNi};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
 use crate::topology::PeerTable;
 use lnet_wire::Errno;
@@ -130,15 +130,19 @@ impl DataPath {
                 return None;
             }
         };
-        if let Some(peer_ni) = &destination {
+        let peer = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
+        let destination_of_peer = destination.as_ref().zip(peer.as_ref().map(|peer| &***peer));
+        if let Some((peer_ni, peer)) = destination_of_peer {
             self.begin_measuring(&mut request, peer_ni);
             let may_wait = request.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
-            if may_wait && self.discovery.must_wait(&self.topology, peer_ni, request.target.portal) {
+            if may_wait && self.discovery.must_wait(&self.topology, peer_ni, peer, request.target.portal) {
                 return self.park_request(request, peer_ni);
             }
         }
         let reserved = request.target.portal == RESERVED_PORTAL;
-        match self.take_path_of_request(&request, destination.as_ref(), reserved) {
+        let chosen = self.take_path_of_request(&request, destination_of_peer, reserved);
+        drop(peer);
+        match chosen {
             Ok(chosen) => {
                 self.count_discovery_wait(&request, &chosen.ni, destination.as_deref());
                 self.launch(self.address(&request, chosen));
@@ -318,14 +322,14 @@ impl DataPath {
     fn take_path_of_request(
         &self,
         request: &SendRequest,
-        peer_ni: Option<&Arc<PeerNi>>,
+        to: Option<(&Arc<PeerNi>, &Peer)>,
         reserved: bool,
     ) -> Result<ChosenPath, Errno> {
         let numa = self.numa(Some(&request.md));
-        let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
+        let destination = to.map_or(Nid::LOOPBACK, |(peer_ni, _)| peer_ni.nid());
         let path_request =
             PathRequest { reserved, ..self.path_request(request.source, destination, numa.as_ref()) };
-        self.topology.take_path(peer_ni, &path_request)
+        self.topology.take_path(to, &path_request)
     }
 
     /// Selects a new path from `source`, or from any NID, for a message that may have been sent before.

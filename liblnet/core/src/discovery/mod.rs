@@ -25,7 +25,7 @@ use crate::environment::time::Time;
 use crate::environment::{ConfigGuard, Environment, Notify};
 use crate::event::in_handler;
 use crate::memory::EqHandle;
-use crate::model::{DiscoveryState, LocalState, PeerNi, PeerState, SendRequest};
+use crate::model::{DiscoveryState, LocalState, Peer, PeerNi, PeerState, SendRequest};
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::Topology;
 use arc_swap::ArcSwap;
@@ -215,14 +215,13 @@ impl Discovery {
         }
     }
 
-    /// Whether a request to this peer NI has to wait for discovery (DI-30). A request without a path does not wait:
+    /// Whether a request to this peer NI of `peer` has to wait for discovery (DI-30). A request without a path does not wait:
     /// it fails at once.
-    pub(crate) fn must_wait(&self, topology: &Topology, peer_ni: &PeerNi, portal: u32) -> bool {
+    pub(crate) fn must_wait(&self, topology: &Topology, peer_ni: &PeerNi, peer: &Peer, portal: u32) -> bool {
         let local = self.local_state();
         if portal == RESERVED_PORTAL || !(local.discovers() || local.first_ping) {
             return false;
         }
-        let peer = peer_ni.peer_now();
         let undiscovered = !peer.discovery.is_up_to_date(&local) && !peer.discovery.is_only_checked();
         undiscovered && (peer.is_multi_rail() || topology.leads_to_nid(peer_ni.nid()))
     }

@@ -351,16 +351,56 @@ const SPARE_MESSAGES: usize = 32;
 /// peer and goes to that of another.
 const SPARE_MESSAGES_OF_NODE: usize = 256;
 
+/// The number of messages that a thread keeps: those of one batch in both directions. Nothing is locked for them.
+const SPARE_MESSAGES_OF_THREAD: usize = 64;
+
 thread_local! {
-    static RECYCLED: Recycled = const { Recycled { last: Cell::new(None), before: Cell::new(None) } };
+    static RECYCLED: Recycled = const {
+        Recycled {
+            last: Cell::new(None),
+            count: Cell::new(0),
+            before: [const { Cell::new(None) }; SPARE_MESSAGES_OF_THREAD - 1],
+        }
+    };
 }
 
 /// The memory of messages that a thread has recycled, of any pool.
 struct Recycled {
-    /// The memory of the last message: most threads end one before the next begins.
+    /// The memory of the last message: many threads end one before the next begins.
     last: Cell<Option<Box<Memory>>>,
-    /// The memory of the message before: some threads end two.
-    before: Cell<Option<Box<Memory>>>,
+    /// The number of messages before, whose memory is kept.
+    count: Cell<usize>,
+    /// Their memory, in the first places.
+    before: [Cell<Option<Box<Memory>>>; SPARE_MESSAGES_OF_THREAD - 1],
+}
+
+impl Recycled {
+    #[inline(always)]
+    fn take(&self) -> Option<Box<Memory>> {
+        self.last.take().or_else(|| self.take_before())
+    }
+
+    #[inline(never)]
+    fn take_before(&self) -> Option<Box<Memory>> {
+        let last = self.count.get().checked_sub(1)?;
+        self.count.set(last);
+        self.before.get(last)?.take()
+    }
+
+    /// Keeps the memory of a message; returns what there is no room for.
+    #[inline(always)]
+    fn keep(&self, memory: Box<Memory>) -> Option<Box<Memory>> {
+        self.last.replace(Some(memory)).and_then(|before| self.keep_before(before))
+    }
+
+    #[inline(never)]
+    fn keep_before(&self, memory: Box<Memory>) -> Option<Box<Memory>> {
+        let count = self.count.get();
+        let Some(place) = self.before.get(count) else { return Some(memory) };
+        place.set(Some(memory));
+        self.count.set(count + 1);
+        None
+    }
 }
 
 impl MessagePool {
@@ -368,7 +408,7 @@ impl MessagePool {
     /// caller writes it.
     #[inline(always)]
     pub(crate) fn take_with<M: Part>(&self, of_node: &Self) -> Pooled<M> {
-        let recycled = RECYCLED.with(|recycled| recycled.last.take().or_else(|| recycled.before.take()));
+        let recycled = RECYCLED.with(Recycled::take);
         let memory = recycled.unwrap_or_else(|| self.take_spare(of_node));
         Pooled { memory, message: PhantomData }
     }
@@ -377,11 +417,7 @@ impl MessagePool {
     #[inline(always)]
     pub(crate) fn put_with<M: Part>(&self, of_node: &Self, mut message: Pooled<M>) {
         message.clear();
-        let beyond = RECYCLED.with(|recycled| {
-            let last = recycled.last.replace(Some(message.memory))?;
-            recycled.before.replace(Some(last))
-        });
-        if let Some(memory) = beyond {
+        if let Some(memory) = RECYCLED.with(|recycled| recycled.keep(message.memory)) {
             self.keep(of_node, memory);
         }
     }

@@ -95,11 +95,11 @@ fn what_a_pool_has_no_room_for_another_takes_from_the_pool_of_the_node() {
     let (of_node, of_one, of_other) =
         (MessagePool::default(), MessagePool::default(), MessagePool::default());
     let burst: Vec<Pooled<TransitMessage>> =
-        (0..SPARE_MESSAGES + 5).map(|_| of_one.take_with(&of_node)).collect();
+        (0..SPARE_MESSAGES_OF_THREAD + SPARE_MESSAGES + 3).map(|_| of_one.take_with(&of_node)).collect();
     burst.into_iter().for_each(|message| of_one.put_with(&of_node, message));
-    // The thread keeps two.
     assert_eq!((of_one.len(), of_node.len()), (SPARE_MESSAGES, 3));
-    let taken: Vec<Pooled<OutgoingMessage>> = (0..4).map(|_| of_other.take_with(&of_node)).collect();
+    let taken: Vec<Pooled<OutgoingMessage>> =
+        (0..SPARE_MESSAGES_OF_THREAD + 2).map(|_| of_other.take_with(&of_node)).collect();
     assert_eq!((of_one.len(), of_node.len()), (SPARE_MESSAGES, 1));
     taken.into_iter().for_each(|message| of_other.put_with(&of_node, message));
     assert_eq!((of_other.len(), of_node.len()), (2, 1));

@@ -15,7 +15,7 @@ const PEER_V6: &str = "fd99::9@tcp";
 
 fn select(nets: &Nets, to: &Arc<PeerNi>, source: Option<&str>) -> Result<(Nid, Nid), Errno> {
     let paths = Paths { nets, routes: &Routes::default() };
-    let chosen = take_path(paths, Some(to), &path_request(source, &to.nid().to_string()))?;
+    let chosen = take_path(paths, Some((to, &to.peer_now())), &path_request(source, &to.nid().to_string()))?;
     Ok((chosen.ni.nid(), chosen.destination()))
 }
 

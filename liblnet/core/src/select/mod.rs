@@ -65,17 +65,16 @@ pub fn select_path(
     }
 }
 
-/// Selects the path of a request as [`select_path`] does, and commits it ([`ChosenPath::commit`]).
+/// Selects the path of a request as [`select_path`] does, and commits it ([`ChosenPath::commit`]). The destination is given with its peer.
 #[inline(always)]
 pub(crate) fn take_path(
     paths: Paths<'_>,
-    destination: Option<&Arc<PeerNi>>,
+    destination: Option<(&Arc<PeerNi>, &Peer)>,
     path_request: &PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
-    let Some(named) = destination.filter(|_| !path_request.destination.is_loopback()) else {
+    let Some((named, peer)) = destination.filter(|_| !path_request.destination.is_loopback()) else {
         return select_loopback(paths);
     };
-    let peer = &**named.peer_now();
     let chosen = select_path_to(paths, named, peer, path_request);
     if let Ok(chosen) = &chosen {
         chosen.commit_to(peer);

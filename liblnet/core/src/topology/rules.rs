@@ -140,7 +140,7 @@ impl Topology {
     #[inline(always)]
     pub(crate) fn take_path(
         &self,
-        destination: Option<&Arc<PeerNi>>,
+        destination: Option<(&Arc<PeerNi>, &Peer)>,
         path_request: &PathRequest<'_>,
     ) -> Result<ChosenPath, Errno> {
         self.with_paths(|paths| {

@@ -42,8 +42,8 @@ impl Connection {
     /// Handles one delivery ACK. Returns whether a message has asked for it.
     fn on_ack(self: &Arc<Self>, wire: u64, later: bool, reports: &mut VecDeque<Report>) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
-        let Some(sender) = self.sender_of(cookie) else { return self.accepts_late_acks() };
-        let done = lock(&sender.tx).unacked.acknowledge(cookie);
+        let acknowledge = |sender: &Self| lock(&sender.tx).unacked.acknowledge(cookie);
+        let Some(done) = self.with_sender(cookie, acknowledge) else { return self.accepts_late_acks() };
         match done {
             Ok(Some(message)) => {
                 if later && self.ni.begin_upcall() {
@@ -75,30 +75,26 @@ impl Connection {
             return count <= MAX_ACK_RANGE && (from..=to).all(|cookie| self.on_ack(cookie, false, reports));
         }
         let (Some(first), Some(last)) = (MessageId::of(from), MessageId::of(to)) else { return false };
-        match self.sender_of(first) {
+        match self.with_sender(first, |sender| lock(&sender.tx).unacked.awaits_all(first, last)) {
             None => self.accepts_late_acks(),
-            Some(sender) => {
-                let all = lock(&sender.tx).unacked.awaits_all(first, last);
-                all && (from..=to).all(|cookie| self.on_ack(cookie, false, reports))
-            }
+            Some(all) => all && (from..=to).all(|cookie| self.on_ack(cookie, false, reports)),
         }
     }
 
-    /// Returns the connection to the same peer that sent the message with this ID.
-    fn sender_of(self: &Arc<Self>, cookie: MessageId) -> Option<Arc<Self>> {
-        let mine = if cookie.is_resend() {
-            lock(&self.tx).unacked.contains(cookie)
-        } else {
-            cookie.conn_seq() == self.conn_seq
+    /// Calls `look` with the connection to the same peer that sent the message with this ID, if there is one.
+    fn with_sender<R>(&self, cookie: MessageId, look: impl FnOnce(&Self) -> R) -> Option<R> {
+        let is_own = match cookie.is_resend() {
+            true => lock(&self.tx).unacked.contains(cookie),
+            false => cookie.conn_seq() == self.conn_seq,
         };
-        if mine {
-            return Some(Arc::clone(self));
+        if is_own {
+            return Some(look(self));
         }
-        if cookie.is_resend() {
-            self.owner.connection_with(cookie)
-        } else {
-            self.owner.connection_of(cookie.conn_seq())
-        }
+        let other = match cookie.is_resend() {
+            true => self.owner.connection_with(cookie),
+            false => self.owner.connection_of(cookie.conn_seq()),
+        };
+        other.map(|other| look(&other))
     }
 
     /// Whether a delivery ACK may have been under way for a message of a connection that has ended.
