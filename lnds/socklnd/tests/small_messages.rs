@@ -1,8 +1,9 @@
-//! Small messages to a node of this implementation: they leave together, and return their credits when they have left.
+//! Small messages to a node of this implementation: they leave together, and return their credits when they leave.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 
+use lnet_core::NiTunables;
 use lnet_core::lnd::{Driver, Progress};
 use lnet_wire::Nid;
 use socklnd::proto::ConnectionType;
@@ -57,6 +58,24 @@ fn postponed_messages_leave_before_their_interface_ends() {
     node.stop();
     for number in 0..5 {
         assert_eq!(number_of(&raw.read_lnet().2), number_of(pattern(8, number)));
+    }
+}
+
+/// Fails if no more messages leave together than there are credits.
+#[test]
+fn postponed_small_messages_do_not_wait_for_the_credits_of_each_other_and_large_ones_do() {
+    for (len, wait) in [(8, false), (4096, false), (4097, true)] {
+        let (node, mut raw, peer) = node_and_reading_peer();
+        assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
+        let peer_ni = || node.core.admin().peer(peer).unwrap().1[0].clone();
+        let count = 2 * NiTunables::default().peer_credits as u8;
+        (0..count).for_each(|number| node.put(node.bind_bytes(pattern(len, number)), peer, false));
+        assert_eq!(peer_ni().min_credits().0 < 0, wait, "{len} B");
+        // The first left at once; the last does not wait for the thread for long.
+        let leave = if wait { count / 2 } else { count };
+        for number in 0..leave {
+            assert_eq!(number_of(&raw.read_lnet().2), number_of(pattern(len, number)), "{len} B");
+        }
     }
 }
 
