@@ -35,24 +35,25 @@ impl Node {
         if in_handler() && timeout != Some(Duration::ZERO) {
             return Err(Errno::Busy);
         }
-        // With an event the queues need not be kept.
-        for (at, eq) in eqs.iter().enumerate() {
-            if let Ok(Some(found)) = self.core().data_path().eq_get_with(*eq, |polled| read(at, polled)) {
-                return Ok(Some(found));
-            }
-        }
-        let queue = |eq: &EqHandle| match self.core().data_path().eq(*eq) {
-            Err(_) if self.core().is_ending() => Err(Errno::NetworkDown),
-            found => found,
-        };
-        let mut wait = |queues: &[_]| {
-            let progress = |limit| self.starter.drivers.progress(limit);
-            event_wait::wait(queues, timeout, &self.spin, progress, &mut read)
-        };
+        let missing = |errno| if self.core().is_ending() { Errno::NetworkDown } else { errno };
+        let queue = |eq: &EqHandle| self.core().data_path().eq(*eq).map_err(missing);
+        let progress = |limit| self.starter.drivers.progress(limit);
         let found = match eqs {
             [] => return Err(Errno::NotFound),
-            [eq] => wait(&[queue(eq)?]),
-            eqs => wait(&eqs.iter().map(queue).collect::<Result<Vec<_>, _>>()?),
+            [eq] => {
+                // With an event the queue need not be kept.
+                let mut read = |polled: &Polled| read(0, polled);
+                let found = self.core().data_path().eq_get_with(*eq, &mut read).map_err(missing)?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+                let queues = [queue(eq)?];
+                event_wait::wait_for_next(&queues, timeout, &self.spin, progress, |_, polled| read(polled))
+            }
+            eqs => {
+                let queues = eqs.iter().map(queue).collect::<Result<Vec<_>, _>>()?;
+                event_wait::wait(&queues, timeout, &self.spin, progress, read)
+            }
         };
         found.transpose()
     }

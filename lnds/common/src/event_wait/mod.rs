@@ -37,22 +37,21 @@ pub fn wait<R>(
     progress: impl Fn(Duration) -> Progress,
     mut read: impl FnMut(usize, &Polled) -> R,
 ) -> Option<Result<R, Errno>> {
-    let mut look = || {
-        for (at, queue) in queues.iter().enumerate() {
-            match queue.get_with(|polled| read(at, polled)) {
-                Ok(None) => {}
-                Ok(Some(found)) => return Some(Ok(found)),
-                Err(errno) => return Some(Err(errno)),
-            }
-        }
-        None
-    };
-    if let Some(found) = look() {
-        return Some(found);
-    }
+    look_at(queues, &mut read).or_else(|| wait_for_next(queues, timeout, spin, progress, read))
+}
+
+/// Does the same for queues in which the caller has just found no event.
+pub fn wait_for_next<R>(
+    queues: &[Arc<EventQueue>],
+    timeout: Option<Duration>,
+    spin: &Spin,
+    progress: impl Fn(Duration) -> Progress,
+    mut read: impl FnMut(usize, &Polled) -> R,
+) -> Option<Result<R, Errno>> {
     if timeout == Some(Duration::ZERO) {
         return None;
     }
+    let mut look = || look_at(queues, &mut read);
     // A deadline that the clock cannot represent means no limit.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     if let Some(found) = spin.run(timeout, || (progress(Duration::ZERO), look())) {
@@ -81,6 +80,14 @@ pub fn wait<R>(
             }
         }
     }
+}
+
+/// Reads the first event that there is; an error for a queue that has ended.
+fn look_at<R>(
+    queues: &[Arc<EventQueue>],
+    mut read: impl FnMut(usize, &Polled) -> R,
+) -> Option<Result<R, Errno>> {
+    queues.iter().enumerate().find_map(|(at, queue)| queue.get_with(|polled| read(at, polled)).transpose())
 }
 
 /// The registration of the calling thread as a reader of queues, until dropped.
