@@ -14,7 +14,7 @@ use std::process::Command;
 pub(super) struct Operation {
     pub(super) name: &'static str,
     /// The arguments, except the number of operations.
-    arguments: &'static str,
+    pub(super) arguments: &'static str,
 }
 
 pub(super) const OPERATIONS: [Operation; 9] = [
@@ -59,10 +59,10 @@ pub(super) const OF_SELFTEST: [Operation; 2] = [
 const WITHOUT_WAITS: [&str; 2] = ["--toggle-collect=_LNetEQPoll", "--collect-atstart=yes"];
 
 /// Counts in the function that carries out one operation, and nothing of other threads.
-const OF_ONE_THREAD: [&str; 1] = ["--toggle-collect=tcp_path::run_one"];
+pub(super) const OF_ONE_THREAD: [&str; 1] = ["--toggle-collect=tcp_path::run_one"];
 
 /// Number of operations of the shorter run.
-const COUNT: u32 = 1000;
+pub(super) const COUNT: u32 = 1000;
 
 pub(super) fn count(program: &Path, operation: Operation) -> Result<Cost, Error> {
     count_with(&[], program, operation)

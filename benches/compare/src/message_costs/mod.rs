@@ -1,4 +1,4 @@
-//! Cost of a message, counted and not timed: instructions, copies, work of RDMA devices, system calls, allocations. Each cost has a
+//! Cost of a message, counted and not timed: instructions, atomic ones among them, copies, work of RDMA devices, system calls, allocations. Each cost has a
 //! limit in a file that is checked in; a cost above its limit is a failure.
 //!
 //! ```text
@@ -10,6 +10,7 @@
 //! builds the programs and runs it.
 
 mod allocations;
+mod atomics;
 mod attached_calls;
 mod copies;
 mod instructions;
@@ -43,6 +44,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             report.add(&[instructions::count(&options.message_path, operation)?])?;
         }
         report.add_best(|| Ok(vec![instructions::count_over_tcp(&options.tcp_path)?]))?;
+        for operation in atomics::OPERATIONS {
+            report.add(&[atomics::count(&options.message_path, operation)?])?;
+        }
+        report.add_best(|| Ok(vec![atomics::count_over_tcp(&options.tcp_path)?]))?;
         let over_o2ib = || Ok(vec![instructions::count(&options.o2ib_path, instructions::OVER_O2IB)?]);
         report.add_best(over_o2ib)?;
         report.add_best(|| Ok(vec![instructions::count_attachment(&options.attach_path)?]))?;
@@ -156,6 +161,8 @@ mod tests {
             .chain([&instructions::OVER_TCP, &instructions::OVER_O2IB])
             .chain(&instructions::OF_RPCS)
             .chain(&instructions::OF_SELFTEST)
+            .chain(&atomics::OPERATIONS)
+            .chain([&atomics::OVER_TCP])
             .map(|operation| operation.name.to_owned())
             .chain([instructions::BY_ATTACHMENT, instructions::RPC_BY_PUTS].map(str::to_owned))
             .chain(many_peers::PEERS_OF_INSTRUCTIONS.into_iter().flat_map(many_peers::names_of_instructions))
