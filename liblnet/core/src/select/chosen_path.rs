@@ -60,13 +60,13 @@ impl ChosenPath {
         nets: &Nets,
         peer: &Peer,
         ni: &Arc<Ni>,
-        peer_ni: &Arc<PeerNi>,
+        peer_ni: Arc<PeerNi>,
         choice: Choice,
     ) -> Self {
         Self {
             latest_use_of_others: latest_use_of_others(nets, peer, ni),
             ni: Arc::clone(ni),
-            peer_ni: Some(Arc::clone(peer_ni)),
+            peer_ni: Some(peer_ni),
             routed: None,
             sticks: false,
             choice,

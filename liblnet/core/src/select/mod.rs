@@ -102,7 +102,7 @@ fn select_path_to(
             true if !can_reach(ni, named) => Err(Errno::HostUnreachable),
             true => {
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
-                Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither).sticking(sticks))
+                Ok(ChosenPath::direct(nets, peer, ni, Arc::clone(named), Choice::Neither).sticking(sticks))
             }
             false => over_gateway(paths, named, peer, Some(ni), path_request),
         };
@@ -120,7 +120,7 @@ fn select_path_to(
     }
     let pair = best_pair(net, peer_net, |preferring| preferring, path_request);
     let (ni, peer_ni) = pair.ok_or(Errno::HostUnreachable)?;
-    Ok(ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds))
+    Ok(ChosenPath::direct(nets, peer, ni, peer_ni, Choice::BothEnds))
 }
 
 /// The interface of a path to exactly this peer NI, which is taken, if it is the only one on the net of the peer NI, and the path is not
@@ -158,18 +158,18 @@ fn select_path_to_named(
     };
     if !reserved && named.criteria().prefers_local_nis() {
         let ni = partner_of(net, named, *path_request).ok_or(Errno::HostUnreachable)?;
-        return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
+        return Ok(ChosenPath::direct(nets, peer, ni, Arc::clone(named), Choice::Neither));
     }
     let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
     // A peer that has never responded on an interface does not know this node by that NID.
     let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
     let may_send = |ni: &&Arc<Ni>| ni.nid().net() == net.id() && can_reach(ni, named);
     if let Some(ni) = sticky.filter(may_stick).filter(may_send) {
-        return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
+        return Ok(ChosenPath::direct(nets, peer, ni, Arc::clone(named), Choice::Neither));
     }
     let ni =
         best_local_ni_to(net, named, Preferring::one(named), path_request).ok_or(Errno::HostUnreachable)?;
-    Ok(ChosenPath::direct(nets, peer, ni, named, Choice::LocalEnd).sticking(!reserved))
+    Ok(ChosenPath::direct(nets, peer, ni, Arc::clone(named), Choice::LocalEnd).sticking(!reserved))
 }
 
 /// The path of a forwarded message to another NID of its destination node, if the NID that its sender selected cannot be
@@ -184,7 +184,7 @@ pub(crate) fn select_path_to_other_nid(
         shared_nets(nets, peer, path_request).filter(|(_, (net, _))| path_request.came_by != Some(net.id()));
     let (_, (net, peer_net)) = best(others)?;
     let (ni, peer_ni) = best_pair(net, peer_net, |preferring| preferring, &path_request)?;
-    let chosen = ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds);
+    let chosen = ChosenPath::direct(nets, peer, ni, peer_ni, Choice::BothEnds);
     (!chosen.is_dead()).then_some(chosen)
 }
 
