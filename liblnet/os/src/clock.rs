@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A point in time, relative to the start of its clock, which is arbitrary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,8 +70,17 @@ pub trait Clock: fmt::Debug + Send + Sync {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
+    #[cfg(unix)]
     fn now(&self) -> Time {
-        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        use nix::time::{ClockId, clock_gettime};
+        // Cannot fail: every system has this clock, which starts with the machine.
+        Time(clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from))
+    }
+
+    #[cfg(not(unix))]
+    fn now(&self) -> Time {
+        static START: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
         Time(START.elapsed())
     }
 }
