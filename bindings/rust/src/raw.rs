@@ -104,7 +104,7 @@ impl<O: MdOwner> Queue<O> {
     /// without limit. Returns whether there was one: when the queue has no further one, all have been handled. [`Errno::Busy`] in a
     /// handler, unless the time is 0.
     pub fn poll(&self, timeout_ms: c_long) -> Result<bool, Errno> {
-        poll_any(&[self], timeout_ms)
+        poll_handles(&mut [self.eq], timeout_ms, |_| Some(&self.live_mds))
     }
 
     /// Waits for the last events of all descriptors, which their owners have unlinked, and frees the queue. If the network goes down
@@ -127,6 +127,15 @@ impl<O> fmt::Debug for Queue<O> {
 /// Does the same as [`Queue::poll`] for several queues.
 pub(crate) fn poll_any<O>(queues: &[&Queue<O>], timeout_ms: c_long) -> Result<bool, Errno> {
     let mut eqs: Vec<_> = queues.iter().map(|queue| queue.eq).collect();
+    poll_handles(&mut eqs, timeout_ms, |which| queues.get(which).map(|queue| &*queue.live_mds))
+}
+
+/// Polls the queues with these handles; `live_mds` has the descriptors of each, by its index.
+fn poll_handles<'a>(
+    eqs: &mut [sys::lnet_handle_eq],
+    timeout_ms: c_long,
+    live_mds: impl Fn(usize) -> Option<&'a LiveMds>,
+) -> Result<bool, Errno> {
     let count = eqs.len().try_into().map_err(|_| Errno::Invalid)?;
     let mut event = MaybeUninit::<sys::lnet_event>::uninit();
     let mut which = 0;
@@ -142,10 +151,10 @@ pub(crate) fn poll_any<O>(queues: &[&Queue<O>], timeout_ms: c_long) -> Result<bo
     // SAFETY: `event` is a variable of this function, whole since LNetEQPoll returned 1 or -EOVERFLOW, with which it writes an event.
     let sequence = unsafe { (&raw const (*event.as_ptr()).sequence).read() };
     // LNet stores an event before it calls the handler. Without an event more, nothing would wake this thread once the handler has returned.
-    if let Some(queue) = usize::try_from(which).ok().and_then(|which| queues.get(which))
+    if let Some(live_mds) = usize::try_from(which).ok().and_then(live_mds)
         && !in_handler()
     {
-        queue.live_mds.wait_until_handled(sequence);
+        live_mds.wait_until_handled(sequence);
     }
     Ok(true)
 }
