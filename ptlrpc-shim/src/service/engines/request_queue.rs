@@ -15,12 +15,24 @@ pub(crate) enum Priority {
 
 /// The next work of a thread.
 pub(crate) enum Work<A, R> {
-    /// Decide whether a request is served; then call [`RequestQueue::decided`].
+    /// Decide whether a request is served: [`Finished::Decided`].
     Decide(A),
-    /// Serve a request; then call [`RequestQueue::served`].
+    /// Serve a request: [`Finished::Served`].
     Serve(R, Priority),
+    /// Drop a request that was admitted: the queue is closed.
+    Drop(R),
     /// End the thread.
     End,
+}
+
+/// The work that a thread has finished.
+pub(crate) enum Finished<R> {
+    /// None, or that of a [`Work::Drop`].
+    Nothing,
+    /// The decision about a request: whether it is served, and how.
+    Decided(Option<(R, Priority)>),
+    /// The service of a request.
+    Served(Priority),
 }
 
 /// The waiting requests of a service: those that have arrived (`A`), and those that are to be served (`R`). Their number is
@@ -68,16 +80,24 @@ impl<A, R> RequestQueue<A, R> {
         }
         state.arrived.push_back(arrived);
         // The thread that decides, or makes progress, takes this one next.
-        if !state.is_deciding && !state.is_progressing {
+        let needs_thread = !state.is_deciding && !state.is_progressing;
+        drop(state);
+        if needs_thread {
             self.changed.notify_one();
         }
         true
     }
 
-    /// Waits for work. One thread makes progress in `node` before it waits.
-    pub(crate) fn next(&self, node: &Node) -> Work<A, R> {
+    /// Takes note of finished work, and waits for the next. One thread makes progress in `node` before it waits.
+    pub(crate) fn next(&self, finished: Finished<R>, node: &Node) -> Work<A, R> {
         let mut state = lock(&self.state);
-        if let Some(work) = state.next() {
+        // A thread that has decided takes the next arrival, or the request that it has admitted.
+        let needs_thread = matches!(finished, Finished::Decided(Some(_))) && !state.arrived.is_empty();
+        if let Some(work) = state.finish(finished).or_else(|| state.next()) {
+            drop(state);
+            if needs_thread {
+                self.changed.notify_one();
+            }
             return work;
         }
         if !state.is_progressing && !state.is_closed {
@@ -92,32 +112,6 @@ impl<A, R> RequestQueue<A, R> {
                 return work;
             }
             state = self.changed.wait(state);
-        }
-    }
-
-    /// Ends [`Work::Decide`]; `admitted` is the request if it is to be served. It is returned if the queue is closed.
-    pub(crate) fn decided(&self, admitted: Option<(R, Priority)>) -> Option<R> {
-        let mut state = lock(&self.state);
-        state.is_deciding = false;
-        let (admitted, priority) = admitted?;
-        if state.is_closed {
-            return Some(admitted);
-        }
-        match priority {
-            Priority::Urgent => state.urgent.push_back(admitted),
-            Priority::Normal => state.normal.push_back(admitted),
-        }
-        // The calling thread takes another arrival next, or this request.
-        if !state.arrived.is_empty() {
-            self.changed.notify_one();
-        }
-        None
-    }
-
-    /// Reports the end of the request of a [`Work::Serve`].
-    pub(crate) fn served(&self, priority: Priority) {
-        if priority == Priority::Normal {
-            lock(&self.state).normal_in_service -= 1;
         }
     }
 
@@ -136,6 +130,23 @@ impl<A, R> RequestQueue<A, R> {
 impl<A, R> QueueState<A, R> {
     fn has_arrivals(&self) -> bool {
         self.is_closed || !self.arrived.is_empty()
+    }
+
+    /// Takes note of finished work. Returns work if the request that was admitted is to be dropped.
+    fn finish(&mut self, finished: Finished<R>) -> Option<Work<A, R>> {
+        match finished {
+            Finished::Nothing | Finished::Served(Priority::Urgent) => {}
+            Finished::Served(Priority::Normal) => self.normal_in_service -= 1,
+            Finished::Decided(admitted) => {
+                self.is_deciding = false;
+                match admitted? {
+                    (admitted, _) if self.is_closed => return Some(Work::Drop(admitted)),
+                    (admitted, Priority::Urgent) => self.urgent.push_back(admitted),
+                    (admitted, Priority::Normal) => self.normal.push_back(admitted),
+                }
+            }
+        }
+        None
     }
 
     fn next(&mut self) -> Option<Work<A, R>> {
@@ -166,49 +177,53 @@ mod tests {
     use super::*;
 
     /// Returns the work that the next thread would get, without waiting.
-    fn next(queue: &RequestQueue<u32, u32>) -> Option<(&'static str, u32)> {
-        match lock(&queue.state).next()? {
+    fn next(queue: &RequestQueue<u32, u32>, finished: Finished<u32>) -> Option<(&'static str, u32)> {
+        let mut state = lock(&queue.state);
+        match state.finish(finished).or_else(|| state.next())? {
             Work::Decide(request) => Some(("decide", request)),
             Work::Serve(request, Priority::Urgent) => Some(("urgent", request)),
             Work::Serve(request, Priority::Normal) => Some(("normal", request)),
+            Work::Drop(request) => Some(("drop", request)),
             Work::End => Some(("end", 0)),
         }
+    }
+
+    const fn admitted(request: u32, priority: Priority) -> Finished<u32> {
+        Finished::Decided(Some((request, priority)))
     }
 
     #[test]
     fn one_thread_at_a_time_decides_and_one_is_reserved_for_urgent_requests() {
         let queue = RequestQueue::new(2);
         assert!((1..=4).all(|request| queue.push(request)));
-        assert_eq!((next(&queue), next(&queue)), (Some(("decide", 1)), None));
-        assert_eq!(queue.decided(Some((1, Priority::Normal))), None);
-        assert_eq!(next(&queue), Some(("decide", 2)), "before any is served");
-        assert_eq!(queue.decided(Some((2, Priority::Normal))), None);
-        assert_eq!(next(&queue), Some(("decide", 3)));
-        assert_eq!(queue.decided(Some((3, Priority::Urgent))), None);
-        assert_eq!(next(&queue), Some(("decide", 4)));
-        assert_eq!(queue.decided(None), None);
-        assert_eq!((next(&queue), next(&queue)), (Some(("urgent", 3)), Some(("normal", 1))));
-        assert_eq!(next(&queue), None, "the other thread is reserved");
-        queue.served(Priority::Urgent);
-        assert_eq!(next(&queue), None);
-        queue.served(Priority::Normal);
-        assert_eq!(next(&queue), Some(("normal", 2)));
+        for (finished, want) in [
+            (Finished::Nothing, Some(("decide", 1))),
+            (Finished::Nothing, None),
+            // Before any is served.
+            (admitted(1, Priority::Normal), Some(("decide", 2))),
+            (admitted(2, Priority::Normal), Some(("decide", 3))),
+            (admitted(3, Priority::Urgent), Some(("decide", 4))),
+            (Finished::Decided(None), Some(("urgent", 3))),
+            (Finished::Nothing, Some(("normal", 1))),
+            // The other thread is reserved.
+            (Finished::Nothing, None),
+            (Finished::Served(Priority::Urgent), None),
+            (Finished::Served(Priority::Normal), Some(("normal", 2))),
+        ] {
+            assert_eq!(next(&queue, finished), want);
+        }
     }
 
     #[test]
     fn a_closed_queue_returns_what_waits_and_accepts_nothing() {
         let queue = RequestQueue::new(2);
         assert!((1..=3).all(|request| queue.push(request)));
-        for request in [1, 2] {
-            assert_eq!(next(&queue), Some(("decide", request)));
-            if request == 1 {
-                assert_eq!(queue.decided(Some((1, Priority::Normal))), None);
-            }
-        }
-        let (arrived, admitted) = queue.close();
-        assert_eq!((Vec::from(arrived), Vec::from(admitted)), (vec![3], vec![1]));
-        assert_eq!(queue.decided(Some((2, Priority::Normal))), Some(2));
+        assert_eq!(next(&queue, Finished::Nothing), Some(("decide", 1)));
+        assert_eq!(next(&queue, admitted(1, Priority::Normal)), Some(("decide", 2)));
+        let (arrived, waiting) = queue.close();
+        assert_eq!((Vec::from(arrived), Vec::from(waiting)), (vec![3], vec![1]));
+        assert_eq!(next(&queue, admitted(2, Priority::Normal)), Some(("drop", 2)));
         assert!(!queue.push(4));
-        assert_eq!(next(&queue), Some(("end", 0)));
+        assert_eq!(next(&queue, Finished::Nothing), Some(("end", 0)));
     }
 }
