@@ -30,13 +30,13 @@ impl RecentMax {
     /// Adds a measurement.
     pub(crate) fn add(&mut self, duration: Duration, now: Time) {
         match self.parts.back_mut() {
-            Some((began, max)) if now.since(*began) < self.part => {
-                *max = duration.max(*max);
+            Some((began, max)) if now.since(*began) < self.part => *max = duration.max(*max),
+            _ => {
+                self.parts.push_back((now, duration));
+                while self.parts.len() > 1 && self.first_is_expired(now) {
+                    self.parts.pop_front();
+                }
             }
-            _ => self.parts.push_back((now, duration)),
-        }
-        while self.parts.len() > 1 && self.first_is_expired(now) {
-            self.parts.pop_front();
         }
     }
 

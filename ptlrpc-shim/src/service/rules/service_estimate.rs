@@ -29,14 +29,16 @@ impl ServiceEstimate {
     }
 
     fn rotate(&mut self, quarter: Duration, now: Time) {
-        let gone = now.since(self.began).as_nanos() / quarter.as_nanos().max(1);
-        if gone > 0 {
-            for _ in 0..gone.min(4) {
-                self.quarters.rotate_right(1);
-                self.quarters[0] = 0;
-            }
-            self.began = now;
+        let since = now.since(self.began);
+        let quarter = quarter.max(Duration::from_nanos(1));
+        if since < quarter {
+            return;
         }
+        for _ in 0..(since.as_nanos() / quarter.as_nanos()).min(4) {
+            self.quarters.rotate_right(1);
+            self.quarters[0] = 0;
+        }
+        self.began = now;
     }
 }
 
