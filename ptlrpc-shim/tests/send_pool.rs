@@ -10,12 +10,12 @@ use lnet as _;
 use md::{attach_buffer, forward_events, local_process};
 use ptlrpc::Errno;
 use ptlrpc::clock::{Clock, ManualClock, Time};
-use ptlrpc::lnet::{Destination, Event, Md, MessageId, Node, Region, SendEvents, SendPool, Sent};
+use ptlrpc::lnet::{Destination, Event, Md, MessageId, Node, NotSent, Region, SendEvents, SendPool};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-/// The number of a message, its bytes, and whether it was sent.
-type Outcome = (u32, Vec<u8>, Result<(), Errno>);
+/// The number of a message, and whether it was sent; its bytes if not.
+type Outcome = (u32, Result<(), (Errno, Vec<u8>)>);
 
 /// Forwards the outcomes.
 struct Outcomes(Mutex<Sender<Outcome>>);
@@ -23,8 +23,9 @@ struct Outcomes(Mutex<Sender<Outcome>>);
 impl SendEvents for Outcomes {
     type Context = u32;
 
-    fn on_sent(&self, number: u32, sent: Sent<'_>) {
-        let _ = self.0.lock().unwrap().send((number, sent.bytes.to_vec(), sent.result));
+    fn on_sent(&self, number: u32, outcome: Result<(), NotSent<'_>>) {
+        let outcome = outcome.map_err(|NotSent { errno, bytes }| (errno, bytes.to_vec()));
+        let _ = self.0.lock().unwrap().send((number, outcome));
     }
 }
 
@@ -98,7 +99,7 @@ fn messages_one_after_the_other_arrive_with_their_bytes_whatever_their_lengths()
         let len = if number % 50 == 0 { 40_000 } else { 1 + number as usize / 2 };
         let bytes = vec![number as u8; len];
         scene.send(number, &bytes);
-        assert_eq!(scene.outcomes.recv().unwrap(), (number, bytes.clone(), Ok(())));
+        assert_eq!(scene.outcomes.recv().unwrap(), (number, Ok(())));
         assert_eq!(arrived.next(), bytes);
     }
     assert!(scene.is_idle());
@@ -123,7 +124,7 @@ fn a_message_in_progress_keeps_its_memory_and_an_abort_ends_no_other_message() {
     ids.iter().for_each(|id| scene.pool.abort(*id));
     scene.send(5, &[5; 5]);
     for number in 4..=5 {
-        assert_eq!(scene.outcomes.recv().unwrap(), (u32::from(number), vec![number; 5], Ok(())));
+        assert_eq!(scene.outcomes.recv().unwrap(), (u32::from(number), Ok(())));
         assert_eq!(arrived.next(), [number; 5]);
     }
     scene.node.set_lazy(7, false).unwrap();
@@ -143,7 +144,7 @@ fn an_aborted_message_has_one_outcome_and_its_descriptor_is_not_used_again() {
     let arrived = scene.attach();
     scene.pool.abort(id);
     scene.send(2, b"other");
-    assert_eq!(scene.outcomes.recv().unwrap(), (2, b"other".to_vec(), Ok(())));
+    assert_eq!(scene.outcomes.recv().unwrap(), (2, Ok(())));
     assert_eq!(arrived.next(), b"other");
     assert!(scene.outcomes.try_recv().is_err());
 }
@@ -161,7 +162,7 @@ fn messages_of_a_closed_pool_go_on_and_no_others_begin() {
     let arrived = scene.attach();
     for number in 1..=2 {
         assert_eq!(arrived.next(), b"waits");
-        assert_eq!(scene.outcomes.recv().unwrap(), (number, b"waits".to_vec(), Ok(())));
+        assert_eq!(scene.outcomes.recv().unwrap(), (number, Ok(())));
     }
     let clock = ManualClock::default();
     assert!(scene.pool.wait_until_idle(&clock, clock.now() + std::time::Duration::from_secs(9)));

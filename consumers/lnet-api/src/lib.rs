@@ -27,7 +27,7 @@ pub use lnet_wire::{Errno, Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};
 pub use region::{Loan, Region, RegionOwner, RegionSlice};
-pub use send_pool::{Destination, MessageId, SendBuffer, SendEvents, SendPool, Sent};
+pub use send_pool::{Destination, MessageId, NotSent, SendBuffer, SendEvents, SendPool};
 /// Numbers of messages and bytes that a node has sent and received.
 pub use sys::lnet_counters as Counters;
 pub use sys::{lnet_nid_t, lnet_process_id};

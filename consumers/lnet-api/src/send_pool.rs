@@ -7,7 +7,7 @@
 use crate::clock::{Clock, Time};
 use crate::sync::{Condition, lock};
 use crate::{Ack, Errno, Event, EventHandler, EventKind, Md, MdSpec, Nid, Node, ProcessId, Region, sys};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The most bytes of a message whose memory is kept.
 const MAX_KEPT_LEN: usize = 16 << 10;
@@ -22,14 +22,14 @@ pub trait SendEvents: Send + Sync + 'static {
     type Context: Send;
 
     /// Called once for each message that LNet has accepted, on LNet's threads. Must not block, nor call LNet.
-    fn on_sent(&self, context: Self::Context, sent: Sent<'_>);
+    fn on_sent(&self, context: Self::Context, outcome: Result<(), NotSent<'_>>);
 }
 
-/// The outcome of a message.
+/// A message that was not sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent<'a> {
-    /// Whether the message was sent; [`Errno::Cancelled`]: its descriptor was unlinked before.
-    pub result: Result<(), Errno>,
+pub struct NotSent<'a> {
+    /// The cause; [`Errno::Cancelled`]: the descriptor of the message was unlinked before.
+    pub errno: Errno,
     /// The message.
     pub bytes: &'a [u8],
 }
@@ -64,7 +64,7 @@ struct Shared<E: SendEvents> {
 
 struct PoolState<E: SendEvents> {
     /// All descriptors that have not had their last event, by index.
-    all: Vec<Option<Arc<Entry<E>>>>,
+    all: Vec<Option<Slot<E>>>,
     free: Vec<usize>,
     /// Those that wait for a message, with their lengths; the one that was used last is last.
     idle: Vec<(usize, usize)>,
@@ -73,20 +73,22 @@ struct PoolState<E: SendEvents> {
     is_closed: bool,
 }
 
-/// A descriptor with its memory.
+/// The state of a descriptor.
+struct Slot<E: SendEvents> {
+    entry: Arc<Entry<E>>,
+    /// `None`: not made yet.
+    md: Option<Md>,
+    /// The message in progress: its number, and its data.
+    message: Option<(u64, E::Context)>,
+    /// Whether the descriptor is used for another message afterwards.
+    is_kept: bool,
+}
+
+/// A descriptor with its memory, for its events.
 struct Entry<E: SendEvents> {
     shared: Arc<Shared<E>>,
     index: usize,
     region: Arc<Region>,
-    state: Mutex<EntryState<E::Context>>,
-}
-
-struct EntryState<C> {
-    md: Option<Md>,
-    /// The message in progress: its number, and its data.
-    message: Option<(u64, C)>,
-    /// Whether the descriptor is used for another message afterwards.
-    is_kept: bool,
 }
 
 /// Identifies a message that was sent. No two messages of a pool are identified by the same.
@@ -141,10 +143,8 @@ impl<E: SendEvents> SendPool<E> {
         state.last_use += 1;
         let number = state.last_use;
         if bulk_md.is_none()
-            && let Some(entry) = state.take_idle(len)
+            && let Some((entry, md)) = state.take_idle(len)
         {
-            drop(state);
-            let md = lock(&entry.state).md;
             return Ok(SendBuffer { pool: self, entry, md, number });
         }
         let (is_kept, replaced) = match bulk_md.is_none() && len <= MAX_KEPT_LEN {
@@ -155,56 +155,57 @@ impl<E: SendEvents> SendPool<E> {
             state.all.push(None);
             state.all.len() - 1
         });
-        let entry = Arc::new(Entry {
-            shared: Arc::clone(&self.shared),
-            index,
-            region: Arc::new(Region::zeroed(len)),
-            state: Mutex::new(EntryState { md: None, message: None, is_kept }),
-        });
-        state.all[index] = Some(Arc::clone(&entry));
+        let region = Arc::new(Region::zeroed(len));
+        let entry = Arc::new(Entry { shared: Arc::clone(&self.shared), index, region });
+        state.all[index] = Some(Slot { entry: Arc::clone(&entry), md: None, message: None, is_kept });
         drop(state);
         if let Some(md) = replaced {
             unlink(md);
         }
-        self.bind(entry, bulk_md, number)
+        self.bind(entry, is_kept, bulk_md, number)
     }
 
     /// Makes the descriptor of an entry.
     fn bind(
         &self,
         entry: Arc<Entry<E>>,
+        is_kept: bool,
         bulk_md: Option<Md>,
         number: u64,
     ) -> Result<SendBuffer<'_, E>, Errno> {
-        let threshold = if lock(&entry.state).is_kept { None } else { Some(1) };
+        let threshold = if is_kept { None } else { Some(1) };
         let spec = MdSpec { threshold, bulk_md, ..MdSpec::active(Arc::clone(&entry.region), 1) };
         let md = match self.node.bind(spec, Arc::clone(&entry) as Arc<dyn EventHandler>) {
             Ok(md) => md,
             Err(errno) => {
-                entry.shared.remove(entry.index, false);
+                entry.shared.remove(lock(&self.shared.state), entry.index);
                 return Err(errno);
             }
         };
-        lock(&entry.state).md = Some(md);
+        let mut state = lock(&self.shared.state);
+        if let Some(slot) = state.slot(entry.index) {
+            slot.md = Some(md);
+        }
         // `close` has not seen it.
-        if lock(&self.shared.state).is_closed {
+        if state.is_closed {
+            drop(state);
             unlink(md);
             return Err(Errno::Shutdown);
         }
+        drop(state);
         Ok(SendBuffer { pool: self, entry, md: Some(md), number })
     }
 
     /// Unlinks the descriptor of a message, whose outcome comes as soon as LNet has finished with it. Has no effect after that. Calls LNet.
     pub fn abort(&self, id: MessageId) {
         let md = {
-            let state = lock(&self.shared.state);
-            let Some(Some(entry)) = state.all.get(id.index) else { return };
-            let mut entry = lock(&entry.state);
-            match &entry.message {
+            let mut state = lock(&self.shared.state);
+            let Some(slot) = state.slot(id.index) else { return };
+            match &slot.message {
                 Some((number, _)) if *number == id.number => {
                     // From here on no other message can get it.
-                    entry.is_kept = false;
-                    entry.md
+                    slot.is_kept = false;
+                    slot.md
                 }
                 _ => None,
             }
@@ -217,14 +218,11 @@ impl<E: SendEvents> SendPool<E> {
     /// Unlinks the descriptors of all messages in progress, like [`SendPool::abort`]. Calls LNet.
     pub fn abort_all(&self) {
         let mds: Vec<Md> = {
-            let state = lock(&self.shared.state);
+            let mut state = lock(&self.shared.state);
             let mut mds = Vec::new();
-            for entry in state.all.iter().flatten() {
-                let mut entry = lock(&entry.state);
-                if entry.message.is_some() {
-                    entry.is_kept = false;
-                    mds.extend(entry.md);
-                }
+            for slot in state.all.iter_mut().flatten().filter(|slot| slot.message.is_some()) {
+                slot.is_kept = false;
+                mds.extend(slot.md);
             }
             mds
         };
@@ -273,11 +271,19 @@ impl<E: SendEvents> PoolState<E> {
         self.all.len() - self.free.len() - self.idle.len()
     }
 
+    fn slot(&mut self, index: usize) -> Option<&mut Slot<E>> {
+        self.all.get_mut(index)?.as_mut()
+    }
+
     /// Takes a descriptor of exactly this length.
-    fn take_idle(&mut self, len: usize) -> Option<Arc<Entry<E>>> {
-        let at = self.idle.iter().rposition(|(_, its)| *its == len)?;
-        let (index, _) = self.idle.remove(at);
-        self.all.get(index)?.clone()
+    fn take_idle(&mut self, len: usize) -> Option<(Arc<Entry<E>>, Option<Md>)> {
+        let last = self.idle.pop_if(|(_, its)| *its == len);
+        let (index, _) = last.or_else(|| {
+            let at = self.idle.iter().rposition(|(_, its)| *its == len)?;
+            Some(self.idle.remove(at))
+        })?;
+        let slot = self.slot(index)?;
+        Some((Arc::clone(&slot.entry), slot.md))
     }
 
     /// Decides about a descriptor of a length that is not kept: whether it is kept, and which is unlinked in its place.
@@ -290,8 +296,7 @@ impl<E: SendEvents> PoolState<E> {
             return (false, None);
         }
         let (oldest, _) = self.idle.remove(0);
-        let md = self.all.get(oldest).and_then(Option::as_ref).and_then(|entry| lock(&entry.state).md);
-        (true, md)
+        (true, self.slot(oldest).and_then(|slot| slot.md))
     }
 }
 
@@ -301,31 +306,48 @@ impl<E: SendEvents> Shared<E> {
         let mut state = lock(&self.state);
         state.is_closed = true;
         let PoolState { all, idle, .. } = &mut *state;
-        let entries = idle.drain(..).filter_map(|(index, _)| all.get(index)?.as_ref());
-        entries.filter_map(|entry| lock(&entry.state).md).collect()
+        idle.drain(..).filter_map(|(index, _)| all.get(index)?.as_ref()?.md).collect()
     }
 
-    /// Keeps a descriptor for another message. False: the pool is closed.
-    fn keep(&self, index: usize, len: usize) -> bool {
-        let mut state = lock(&self.state);
-        if !state.is_closed {
-            state.idle.push((index, len));
-            self.notify(&state);
+    /// Notes an event of a descriptor, whose message, if it had one, has ended: unless that was the last event, another message may get it.
+    fn on_ended(
+        &self,
+        mut state: MutexGuard<'_, PoolState<E>>,
+        entry: &Entry<E>,
+        unlinked: bool,
+        had_message: bool,
+    ) {
+        let PoolState { all, idle, is_closed, .. } = &mut *state;
+        let kept = match all.get(entry.index) {
+            Some(Some(slot)) if had_message && slot.is_kept => slot.md,
+            _ => None,
+        };
+        match kept {
+            _ if unlinked => {
+                if !had_message {
+                    idle.retain(|(its, _)| *its != entry.index);
+                }
+                self.remove(state, entry.index);
+            }
+            Some(md) if *is_closed => {
+                drop(state);
+                unlink(md);
+            }
+            Some(_) => {
+                idle.push((entry.index, entry.region.len()));
+                self.notify(&state);
+            }
+            None => {}
         }
-        !state.is_closed
     }
 
-    /// Removes a descriptor that has had its last event, or was not made; `is_idle`: it may wait for a message.
-    fn remove(&self, index: usize, is_idle: bool) {
-        let mut state = lock(&self.state);
-        let entry = state.all.get_mut(index).and_then(Option::take);
+    /// Removes a descriptor that has had its last event, or was not made.
+    fn remove(&self, mut state: MutexGuard<'_, PoolState<E>>, index: usize) {
+        let slot = state.all.get_mut(index).and_then(Option::take);
         state.free.push(index);
-        if is_idle {
-            state.idle.retain(|(its, _)| *its != index);
-        }
         self.notify(&state);
         drop(state);
-        drop(entry);
+        drop(slot);
     }
 
     fn notify(&self, state: &PoolState<E>) {
@@ -359,7 +381,12 @@ impl<E: SendEvents> SendBuffer<'_, E> {
     ) -> Result<MessageId, (Self, Errno, E::Context)> {
         let Destination { from, to, portal, match_bits, offset } = *to;
         let id = MessageId { index: self.entry.index, number: self.number };
-        lock(&self.entry.state).message = Some((self.number, context));
+        let set_message = |message| {
+            let mut state = lock(&self.pool.shared.state);
+            let slot = state.slot(self.entry.index);
+            slot.and_then(|slot| std::mem::replace(&mut slot.message, message))
+        };
+        set_message(Some((self.number, context)));
         let put = |md| self.pool.node.put(from, md, Ack::No, to, portal, match_bits, offset, 0);
         match self.md.ok_or(Errno::NotFound).and_then(put) {
             Ok(()) => {
@@ -367,8 +394,7 @@ impl<E: SendEvents> SendBuffer<'_, E> {
                 Ok(id)
             }
             Err(errno) => {
-                let message = lock(&self.entry.state).message.take();
-                match message {
+                match set_message(None) {
                     Some((_, context)) => Err((self, errno, context)),
                     // Unlinked meanwhile, by an abort or by the end of LNet: the event of that was the outcome.
                     None => Ok(id),
@@ -395,29 +421,26 @@ impl<E: SendEvents> std::fmt::Debug for SendBuffer<'_, E> {
 
 impl<E: SendEvents> EventHandler for Entry<E> {
     fn on_event(&self, event: &Event) {
-        let (message, md, is_kept) = {
-            let mut state = lock(&self.state);
-            (state.message.take(), state.md, state.is_kept)
+        let Shared { events, state, .. } = &*self.shared;
+        let mut pool = lock(state);
+        let message = pool.slot(self.index).and_then(|slot| slot.message.take());
+        let result = match (event.kind, event.status) {
+            (EventKind::Unlink, Ok(())) => Err(Errno::Cancelled),
+            (_, status) => status,
         };
-        let is_idle = message.is_none();
-        if let Some((_, context)) = message {
-            let result = match (event.kind, event.status) {
-                (EventKind::Unlink, Ok(())) => Err(Errno::Cancelled),
-                (_, status) => status,
-            };
-            // SAFETY: the message has ended, and no other one gets the memory before the line after the next.
-            let bytes = unsafe { std::slice::from_raw_parts(self.region.address(), self.region.len()) };
-            self.shared.events.on_sent(context, Sent { result, bytes });
-            if !event.unlinked
-                && is_kept
-                && !self.shared.keep(self.index, self.region.len())
-                && let Some(md) = md
-            {
-                unlink(md);
+        match (message, result) {
+            (None, _) => self.shared.on_ended(pool, self, event.unlinked, false),
+            (Some((_, context)), Ok(())) => {
+                self.shared.on_ended(pool, self, event.unlinked, true);
+                events.on_sent(context, Ok(()));
             }
-        }
-        if event.unlinked {
-            self.shared.remove(self.index, is_idle);
+            (Some((_, context)), Err(errno)) => {
+                drop(pool);
+                // SAFETY: the message has ended, and no other one gets the memory before the next line but one.
+                let bytes = unsafe { std::slice::from_raw_parts(self.region.address(), self.region.len()) };
+                events.on_sent(context, Err(NotSent { errno, bytes }));
+                self.shared.on_ended(lock(state), self, event.unlinked, true);
+            }
         }
     }
 }

@@ -6,8 +6,8 @@ use super::request_message::RequestMessage;
 use super::spec::{BULK_MD_LEN, Direction};
 use crate::Errno;
 use crate::lnet::{
-    Destination, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, MessageId, Node, ProcessId,
-    Region, RegionSlice, SendEvents, SendPool, Sent,
+    Destination, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, MessageId, Node, NotSent,
+    ProcessId, Region, RegionSlice, SendEvents, SendPool,
 };
 use crate::message::checksum::early_reply_is_intact;
 use crate::message::header::BODY_ONLY_LEN;
@@ -230,9 +230,9 @@ pub(crate) struct RequestEvents;
 impl SendEvents for RequestEvents {
     type Context = Arc<Shared>;
 
-    fn on_sent(&self, shared: Arc<Shared>, sent: Sent<'_>) {
+    fn on_sent(&self, shared: Arc<Shared>, outcome: Result<(), NotSent<'_>>) {
         lock(&shared.status).request_is_live = false;
-        if let Err(errno) = sent.result {
+        if let Err(NotSent { errno, .. }) = outcome {
             shared.update(|status| status.failed = Some(errno));
         }
     }

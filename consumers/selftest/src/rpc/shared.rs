@@ -8,7 +8,7 @@ use crate::wire::Message;
 use foldhash::HashMap;
 use lnet_api::clock::Clock;
 use lnet_api::sync::{Condition, lock};
-use lnet_api::{Destination, Errno, MessageId, Node, SendEvents, SendPool, Sent};
+use lnet_api::{Destination, Errno, MessageId, Node, NotSent, SendEvents, SendPool};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -33,8 +33,8 @@ pub(crate) struct MessageEvents;
 impl SendEvents for MessageEvents {
     type Context = Arc<dyn MessageOwner>;
 
-    fn on_sent(&self, owner: Self::Context, sent: Sent<'_>) {
-        with_short_tasks(|| owner.on_sent(sent.result));
+    fn on_sent(&self, owner: Self::Context, outcome: Result<(), NotSent<'_>>) {
+        with_short_tasks(|| owner.on_sent(outcome.map_err(|not_sent| not_sent.errno)));
     }
 }
 

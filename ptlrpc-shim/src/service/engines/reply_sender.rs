@@ -6,8 +6,8 @@ use super::environment::Environment;
 use super::incoming_request::ReplyRoute;
 use crate::Errno;
 use crate::lnet::{
-    Ack, Destination, Event, EventHandler, EventKind, MdSpec, ProcessId, Region, SendBuffer, SendEvents,
-    SendPool, Sent,
+    Ack, Destination, Event, EventHandler, EventKind, MdSpec, NotSent, ProcessId, Region, SendBuffer,
+    SendEvents, SendPool,
 };
 use crate::message::header::BODY_ONLY_LEN;
 use crate::service::counters::Counters;
@@ -105,9 +105,9 @@ fn put(
 impl SendEvents for ReplyEvents {
     type Context = Option<Destination>;
 
-    fn on_sent(&self, retry: Option<Destination>, sent: Sent<'_>) {
-        if let Err(errno) = sent.result {
-            self.on_failed(errno, || sent.bytes.to_vec(), retry);
+    fn on_sent(&self, retry: Option<Destination>, outcome: Result<(), NotSent<'_>>) {
+        if let Err(NotSent { errno, bytes }) = outcome {
+            self.on_failed(errno, || bytes.to_vec(), retry);
         }
     }
 }
