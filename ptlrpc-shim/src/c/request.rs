@@ -7,7 +7,7 @@ use super::set::PtlrpcSet;
 use crate::Errno;
 use crate::client::{Import, RequestId};
 use crate::lnet::Loan;
-use crate::message::builder::BufferLengths;
+use crate::message::builder::size_behind_body;
 use crate::message::header::MAX_BUFFERS;
 use crate::message::{ByteOrder, Opcode, Portal};
 use crate::request::{Bulk, Direction, Reply, Request};
@@ -58,8 +58,7 @@ const MAX_BULK_LEN: usize = 64 << 20;
 pub(super) unsafe fn lengths<'a>(count: u32, lengths: In<'a, u32>) -> Result<&'a [u32], Errno> {
     // SAFETY: NULL, or an array of the calling program's with `count` numbers, which is there and unchanged until the C function returns.
     let lengths = unsafe { lengths.elements(count, MAX_BUFFERS - 1, Errno::Invalid) }?;
-    let all = BufferLengths::behind_body(lengths.iter().copied());
-    all.and_then(|all| all.size()).map(|_| lengths).ok_or(Errno::Invalid)
+    size_behind_body(lengths.iter().map(|length| *length as usize)).map(|_| lengths).ok_or(Errno::Invalid)
 }
 
 /// Buffers of these lengths. `ENOMEM`: no memory.
@@ -373,7 +372,7 @@ extern "C" fn ptlrpc_rep_is_swabbed(request: In<'_, PtlrpcRequest>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_req_transno(request: In<'_, PtlrpcRequest>) -> u64 {
-    entry("ptlrpc_req_transno", || Ok(request.or(Errno::Invalid)?.reply()?.body().transno))
+    entry("ptlrpc_req_transno", || Ok(request.or(Errno::Invalid)?.reply()?.body()?.transno))
 }
 
 #[unsafe(no_mangle)]

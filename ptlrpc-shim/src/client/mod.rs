@@ -50,7 +50,7 @@ impl Client {
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, Errno> {
         let connections = Arc::<Connections>::default();
-        let sender = Arc::new(RequestSender::new(&node, RequestEvents));
+        let sender = Arc::new(RequestSender::new(&node, RequestEvents::default()));
         let ptlrpcd = Ptlrpcd::start(Arc::clone(&sender), Arc::clone(&clock), Arc::clone(&connections))?;
         Ok(Arc::new(Self {
             sender,

@@ -5,7 +5,9 @@
 //! requests and pings to be sent, and outcomes are reported by `on_*`.
 
 use super::config::{DEFAULT_SLOTS, ImportConfig};
-use super::connect_state::{ConnectAccepted, ConnectAttempt, ConnectState, ImportState, SendPermission};
+use super::connect_state::{
+    ActiveConnection, ConnectAccepted, ConnectAttempt, ConnectState, ImportState, SendPermission,
+};
 use super::connections::Connection;
 use super::slots::{Slots, Tag};
 use super::unreplied::Unreplied;
@@ -63,6 +65,8 @@ pub(crate) enum SessionAction {
 pub(crate) struct TransmissionFacts {
     /// The server.
     pub(crate) peer: ProcessId,
+    /// The XID of the request.
+    pub(crate) xid: Xid,
     /// All requests up to this one have a reply.
     pub(crate) last_xid: Xid,
     pub(crate) agreed_flags: ConnectFlags,
@@ -220,15 +224,6 @@ impl Session {
         self.wake_waiters();
     }
 
-    /// A new XID, unreplied from now on.
-    pub(crate) fn begin_xid(&self, waker: &Waker) -> Xid {
-        let mut state = self.lock();
-        // Taken under the lock: otherwise another request could say that this XID has a reply.
-        let xid = self.xids.take();
-        state.unreplied.insert(xid, waker.clone());
-        xid
-    }
-
     /// New match bits for bulk data.
     pub(crate) fn new_bulk_bits(&self) -> Xid {
         self.xids.take()
@@ -244,17 +239,31 @@ impl Session {
         self.lock().unreplied.remove(xid);
     }
 
-    /// The state that a transmission of the request `xid` to this server depends on.
-    pub(crate) fn transmission_facts(
+    /// The state that a transmission over this connection depends on. `xid`: that of the request; `None`: it gets one, which is unreplied
+    /// from now on. `ENOTCONN`: there is a newer connection, or the server's UUID was not resolved.
+    pub(crate) fn begin_transmission(
         &self,
-        xid: Xid,
-        server: usize,
+        xid: Option<Xid>,
+        over: &ActiveConnection,
+        waker: &Waker,
         now: Time,
     ) -> Result<TransmissionFacts, Errno> {
-        let state = self.lock();
-        let connection = state.connections.get(server).and_then(Option::as_ref).ok_or(Errno::NotConnected)?;
+        let mut state = self.lock();
+        if state.is_superseded(over.conn_cnt) {
+            return Err(Errno::NotConnected);
+        }
+        let connection =
+            state.connections.get(over.server).and_then(Option::as_ref).ok_or(Errno::NotConnected)?;
+        let peer = connection.peer;
+        let xid = xid.unwrap_or_else(|| {
+            // Taken under the lock: otherwise another request could say that this XID has a reply.
+            let xid = self.xids.take();
+            state.unreplied.insert(xid, waker.clone());
+            xid
+        });
         Ok(TransmissionFacts {
-            peer: connection.peer,
+            peer,
+            xid,
             last_xid: state.unreplied.last_replied(xid),
             agreed_flags: state.agreed.flags,
             timeout: self.timeouts.of_request(state.service_time.get(now)),
@@ -288,8 +297,7 @@ impl Session {
     /// Whether the import has been connected again since this connection count, so that earlier requests must be sent again.
     /// All unreplied requests are woken when that happens.
     pub(crate) fn is_superseded(&self, conn_cnt: u32) -> bool {
-        let state = self.lock();
-        state.connect.state() == ImportState::Full && state.connect.conn_cnt() != conn_cnt
+        self.lock().is_superseded(conn_cnt)
     }
 
     /// Records a reply to a request that was sent at `sent`.
@@ -379,6 +387,12 @@ impl Session {
             }
         }
         self.wake_waiters();
+    }
+}
+
+impl SessionState {
+    fn is_superseded(&self, conn_cnt: u32) -> bool {
+        self.connect.state() == ImportState::Full && self.connect.conn_cnt() != conn_cnt
     }
 }
 

@@ -70,6 +70,26 @@ fn a_request_without_a_reply_ends_its_connection_but_not_a_later_one() {
     assert_eq!((session.state(), session.handle()), (ImportState::Full, (ExportCookie(8), 2)));
 }
 
+/// Fails if a request could go over a connection that it has taken before another one replaced it: nothing would wake it.
+#[test]
+fn a_transmission_begins_only_over_the_present_connection_and_keeps_its_xid() {
+    let (session, now) = session();
+    session.request_connect();
+    connect(&session, 7, 2, now);
+    let SendPermission::Send(first) = session.send_permission(&waker()) else { panic!("no connection") };
+    let begin = |xid, over| {
+        session.begin_transmission(xid, over, &waker(), now).map(|facts| (facts.xid, facts.last_xid))
+    };
+    let (xid, last) = begin(None, &first).unwrap();
+    assert_eq!(last.0, xid.0 - 1);
+    session.on_no_reply(1);
+    connect(&session, 8, 2, now);
+    assert_eq!(begin(Some(xid), &first), Err(Errno::NotConnected));
+    let SendPermission::Send(second) = session.send_permission(&waker()) else { panic!("no connection") };
+    assert_eq!(begin(Some(xid), &second), Ok((xid, last)));
+    session.end_xid(xid);
+}
+
 #[test]
 fn waiters_are_woken_when_a_slot_is_released() {
     let (session, now) = session();

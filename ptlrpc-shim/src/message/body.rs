@@ -193,38 +193,38 @@ impl Body {
     /// The body in version 3, in a byte order of the caller's choice: for tests.
     pub fn encode_in(&self, order: ByteOrder) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
-        for (offset, value) in [
-            (8, self.kind as u32),
-            (12, self.version.0),
-            (16, self.opcode.0),
-            (20, self.status.cast_unsigned()),
-            (56, self.flags.0),
-            (60, self.op_flags.0),
-            (64, self.conn_cnt),
-            (68, self.timeout),
-            (72, self.service_time),
-            (76, self.limit),
-        ] {
-            order.put_u32(&mut out, offset, value);
-        }
-        let [v0, v1, v2, v3] = self.pre_versions;
-        for (offset, value) in [
-            (0, self.handle.0),
-            (24, self.last_xid.0),
-            (40, self.last_committed),
-            (48, self.transno),
-            (80, self.slv),
-            (88, v0),
-            (96, v1),
-            (104, v2),
-            (112, v3),
-            (120, self.mbits),
-        ] {
-            order.put_u64(&mut out, offset, value);
-        }
-        order.put_u16(&mut out, 32, self.tag);
-        out[AT_JOB_ID..].copy_from_slice(&self.job_id);
+        self.encode_to(order, &mut out);
         out
+    }
+
+    /// Encodes the body like [`Body::encode_in`], into bytes that are zero.
+    #[inline]
+    pub(super) fn encode_to(&self, order: ByteOrder, out: &mut [u8; Self::LEN]) {
+        let mut put_u32 = |offset, value| order.put_u32(out, offset, value);
+        put_u32(8, self.kind as u32);
+        put_u32(12, self.version.0);
+        put_u32(16, self.opcode.0);
+        put_u32(20, self.status.cast_unsigned());
+        put_u32(56, self.flags.0);
+        put_u32(60, self.op_flags.0);
+        put_u32(64, self.conn_cnt);
+        put_u32(68, self.timeout);
+        put_u32(72, self.service_time);
+        put_u32(76, self.limit);
+        let mut put_u64 = |offset, value| order.put_u64(out, offset, value);
+        let [v0, v1, v2, v3] = self.pre_versions;
+        put_u64(0, self.handle.0);
+        put_u64(24, self.last_xid.0);
+        put_u64(40, self.last_committed);
+        put_u64(48, self.transno);
+        put_u64(80, self.slv);
+        put_u64(88, v0);
+        put_u64(96, v1);
+        put_u64(104, v2);
+        put_u64(112, v3);
+        put_u64(120, self.mbits);
+        order.put_u16(out, 32, self.tag);
+        out[AT_JOB_ID..].copy_from_slice(&self.job_id);
     }
 }
 

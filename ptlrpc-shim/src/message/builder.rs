@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::header::{
     AT_CKSUM, AT_COUNT, AT_FLAGS, AT_MAGIC, AT_REPSIZE, FIXED_LEN, MAGIC, MAX_BUFFERS, MAX_MESSAGE_LEN,
-    Message, MessageFlags, TooLong, buffer_range, size_of_message, total_len,
+    Message, MessageFlags, TooLong, buffer_range, header_len, total_len,
 };
 use lnet_wire::Errno;
 use lnet_wire::byte_order::ByteOrder;
@@ -51,33 +51,17 @@ impl LayoutError {
     }
 }
 
-/// The lengths of a message's buffers, of which the first is a body.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BufferLengths {
-    lengths: [u32; MAX_BUFFERS],
-    count: usize,
-}
-
-impl BufferLengths {
-    /// The lengths of a body and of these buffers. `None`: too many buffers.
-    pub(crate) fn behind_body(buffers: impl Iterator<Item = u32>) -> Option<Self> {
-        let mut all = Self { lengths: [0; MAX_BUFFERS], count: 0 };
-        for length in std::iter::once(Body::LEN as u32).chain(buffers) {
-            *all.lengths.get_mut(all.count)? = length;
-            all.count += 1;
-        }
-        Some(all)
+/// Bytes of a message with a body and buffers of these lengths behind it. `None` if there are too many, or if it would be too long for
+/// LNet.
+pub(crate) fn size_behind_body(lengths: impl Iterator<Item = usize>) -> Option<usize> {
+    let (mut count, mut len) = (1, Body::LEN.next_multiple_of(8));
+    for length in lengths {
+        (count, len) = (count + 1, len.saturating_add(length.min(MAX_MESSAGE_LEN + 1).next_multiple_of(8)));
     }
-
-    /// Bytes of the message, as [`size_of_message`] has it.
-    pub(crate) fn size(&self) -> Option<usize> {
-        size_of_message(self.as_slice())
+    if count > MAX_BUFFERS {
+        return None;
     }
-
-    /// The lengths, for [`MessageMut::new`].
-    pub(crate) fn as_slice(&self) -> &[u32] {
-        &self.lengths[..self.count]
-    }
+    Some(header_len(count) + len).filter(|len| *len <= MAX_MESSAGE_LEN)
 }
 
 impl<'a> MessageMut<'a> {
@@ -108,6 +92,33 @@ impl<'a> MessageMut<'a> {
         order.put_u32(bytes, AT_MAGIC, MAGIC);
         for (index, length) in lengths.iter().enumerate() {
             order.put_u32(bytes, FIXED_LEN + 4 * index, *length);
+        }
+        Ok(Self { order, count, bytes })
+    }
+
+    /// Writes a message with this body and these buffers behind it to the beginning of `bytes`, in this machine's byte order.
+    pub(crate) fn compose(
+        bytes: &'a mut [u8],
+        body: &Body,
+        buffers: &[Vec<u8>],
+    ) -> Result<Self, LayoutError> {
+        let needed = size_behind_body(buffers.iter().map(Vec::len)).ok_or(LayoutError::TooLong)?;
+        let (order, got) = (ByteOrder::NATIVE, bytes.len());
+        let bytes = bytes.get_mut(..needed).ok_or(LayoutError::TooSmall { needed, got })?;
+        bytes.fill(0);
+        let count = 1 + buffers.len();
+        order.put_u32(bytes, AT_COUNT, count as u32);
+        order.put_u32(bytes, AT_MAGIC, MAGIC);
+        order.put_u32(bytes, FIXED_LEN, Body::LEN as u32);
+        let mut at = header_len(count);
+        if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+            body.encode_to(order, to);
+        }
+        at += Body::LEN.next_multiple_of(8);
+        for (index, buffer) in buffers.iter().enumerate() {
+            order.put_u32(bytes, FIXED_LEN + 4 * (index + 1), buffer.len() as u32);
+            bytes[at..at + buffer.len()].copy_from_slice(buffer);
+            at += buffer.len().next_multiple_of(8);
         }
         Ok(Self { order, count, bytes })
     }

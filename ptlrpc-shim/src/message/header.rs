@@ -237,7 +237,7 @@ pub(super) fn buffer_range(
 }
 
 /// Bytes before buffer 0, padding included.
-const fn header_len(count: usize) -> usize {
+pub(super) const fn header_len(count: usize) -> usize {
     (FIXED_LEN + 4 * count).next_multiple_of(8)
 }
 

@@ -6,7 +6,7 @@ use crate::Errno;
 use crate::import::ImportConfig;
 use crate::import::connect_state::ConnectAccepted;
 use crate::message::body::ExportCookie;
-use crate::message::{ConnectData, ConnectFlags, ConnectOps, ConnectReply, Name};
+use crate::message::{Body, ConnectData, ConnectFlags, ConnectOps, ConnectReply, Name};
 
 /// The connect request of a client whose handle of the connection is `cookie`.
 pub(crate) fn connect_request(config: &ImportConfig, cookie: ExportCookie) -> Request {
@@ -36,10 +36,10 @@ pub(crate) fn read_connect_reply(
     reply.result()?;
     let message = reply.message()?;
     let data = ConnectReply::read(&message).map_err(|bad| bad.errno())?.data;
-    let handle = reply.body().handle;
+    let Body { handle, op_flags, .. } = message.body().map_err(|bad| bad.errno())?;
     if !data.flags.is_subset_of(requested) || handle == ExportCookie::NONE {
         return Err(Errno::Protocol);
     }
-    let reconnect = reply.body().op_flags.contains(ConnectOps::RECONNECT);
+    let reconnect = op_flags.contains(ConnectOps::RECONNECT);
     Ok((ConnectAccepted { handle, reconnect }, data))
 }

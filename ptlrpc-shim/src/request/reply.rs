@@ -8,13 +8,14 @@ use crate::message::{Body, Message};
 #[derive(Clone, Debug)]
 pub struct Reply {
     bytes: RegionSlice,
-    body: Body,
+    status: i32,
     bulk_bytes: u64,
 }
 
 impl Reply {
-    pub(super) const fn new(bytes: RegionSlice, body: Body) -> Self {
-        Self { bytes, body, bulk_bytes: 0 }
+    /// The reply in `bytes`, whose body has this status.
+    pub(super) const fn new(bytes: RegionSlice, status: i32) -> Self {
+        Self { bytes, status, bulk_bytes: 0 }
     }
 
     pub(super) const fn set_bulk_bytes(&mut self, bulk_bytes: u64) {
@@ -23,17 +24,17 @@ impl Reply {
 
     /// The status: 0, a negative errno, or a value that the operation defines.
     pub const fn status(&self) -> i32 {
-        self.body.status
+        self.status
     }
 
     /// The status as a result.
     pub fn result(&self) -> Result<(), Errno> {
-        Errno::from_status(self.body.status).map_or(Ok(()), Err)
+        Errno::from_status(self.status).map_or(Ok(()), Err)
     }
 
-    /// The body.
-    pub const fn body(&self) -> &Body {
-        &self.body
+    /// Reads the body.
+    pub fn body(&self) -> Result<Body, Errno> {
+        self.message()?.body().map_err(|bad| bad.errno())
     }
 
     /// Buffer `index`, from 1; `None`: there is no such buffer.

@@ -3,7 +3,7 @@
 use super::spec::Request;
 use crate::Errno;
 use crate::import::connect_state::ActiveConnection;
-use crate::message::builder::BufferLengths;
+use crate::message::builder::size_behind_body;
 use crate::message::{Body, BodyFlags, ConnectOps, MessageFlags, MessageMut, Service, Xid};
 use std::time::Duration;
 
@@ -35,51 +35,42 @@ pub(super) struct RequestMessage<'a> {
 }
 
 impl RequestMessage<'_> {
-    /// The lengths of its buffers, and its own. `EINVAL`: it would be too long.
-    pub(super) fn lengths(&self) -> Result<(BufferLengths, usize), Errno> {
-        let buffers = &self.request.buffers;
-        let of_buffers = buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));
-        let lengths = BufferLengths::behind_body(of_buffers).ok_or(Errno::Invalid)?;
-        let size = lengths.size().ok_or(Errno::Invalid)?;
-        Ok((lengths, size))
+    /// Bytes of the message. `EINVAL`: it would be too long.
+    pub(super) fn len(&self) -> Result<usize, Errno> {
+        size_behind_body(self.request.buffers.iter().map(Vec::len)).ok_or(Errno::Invalid)
     }
 
     /// Writes the message.
-    pub(super) fn write(&self, lengths: &BufferLengths, bytes: &mut [u8]) -> Result<(), Errno> {
-        let message = MessageMut::new(bytes, lengths.as_slice()).map_err(|bad| bad.errno())?;
-        write(self.request, &self.fields, message)
+    pub(super) fn write(&self, bytes: &mut [u8]) -> Result<(), Errno> {
+        let fields = &self.fields;
+        let op_flags = match (fields.is_connect, fields.initial) {
+            (true, true) => ConnectOps::INITIAL.union(ConnectOps::NEXT_VER),
+            (true, false) => ConnectOps::NEXT_VER,
+            (false, _) => ConnectOps::NONE,
+        };
+        let body = Body {
+            handle: fields.connection.handle,
+            last_xid: fields.last_xid,
+            tag: fields.tag,
+            flags: if fields.is_resent { BodyFlags::RESENT } else { BodyFlags::NONE },
+            op_flags,
+            conn_cnt: fields.connection.conn_cnt,
+            timeout: whole_seconds(fields.timeout),
+            mbits: fields.mbits,
+            ..Body::request(fields.service, self.request.opcode)
+        };
+        let mut message =
+            MessageMut::compose(bytes, &body, &self.request.buffers).map_err(|bad| bad.errno())?;
+        message.set_repsize(fields.reply_len);
+        message.set_flags(if fields.adaptive { MessageFlags::AT_SUPPORT } else { MessageFlags::NONE });
+        Ok(())
     }
-}
-
-fn write(request: &Request, fields: &MessageFields<'_>, mut message: MessageMut<'_>) -> Result<(), Errno> {
-    let op_flags = match (fields.is_connect, fields.initial) {
-        (true, true) => ConnectOps::INITIAL.union(ConnectOps::NEXT_VER),
-        (true, false) => ConnectOps::NEXT_VER,
-        (false, _) => ConnectOps::NONE,
-    };
-    let body = Body {
-        handle: fields.connection.handle,
-        last_xid: fields.last_xid,
-        tag: fields.tag,
-        flags: if fields.is_resent { BodyFlags::RESENT } else { BodyFlags::NONE },
-        op_flags,
-        conn_cnt: fields.connection.conn_cnt,
-        timeout: whole_seconds(fields.timeout),
-        mbits: fields.mbits,
-        ..Body::request(fields.service, request.opcode)
-    };
-    message.set_body(&body);
-    message.set_repsize(fields.reply_len);
-    message.set_flags(if fields.adaptive { MessageFlags::AT_SUPPORT } else { MessageFlags::NONE });
-    for (index, buffer) in request.buffers.iter().enumerate() {
-        message.buffer_mut(index + 1).ok_or(Errno::Invalid)?.copy_from_slice(buffer);
-    }
-    Ok(())
 }
 
 /// Converts a time to whole seconds, at least one: a service drops a request with a timeout of 0.
 fn whole_seconds(time: Duration) -> u32 {
-    time.as_millis().div_ceil(1000).clamp(1, u32::MAX.into()) as u32
+    let more = u64::from(time.subsec_nanos() > 0);
+    time.as_secs().saturating_add(more).clamp(1, u32::MAX.into()) as u32
 }
 
 #[cfg(test)]

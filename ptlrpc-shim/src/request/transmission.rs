@@ -92,18 +92,7 @@ impl Transmission {
         waker: Waker,
     ) -> Result<Self, Errno> {
         let node = sender.node();
-        let status = TransmissionStatus {
-            request_is_live: true,
-            reply_md_is_live: true,
-            ..TransmissionStatus::default()
-        };
-        let early_len = if spec.early_replies { BODY_ONLY_LEN } else { 0 };
-        let shared = Arc::new(Shared {
-            status: Mutex::new(status),
-            waker,
-            replies: Arc::new(Region::zeroed(early_len + spec.reply_len)),
-            early_replies: spec.early_replies,
-        });
+        let shared = sender.events().shared(spec, waker);
         let bulk_mds = match &spec.bulk {
             Some(bulk) => shared.attach_bulk(node, bulk, spec.peer)?,
             None => Vec::new(),
@@ -140,14 +129,18 @@ impl Transmission {
         }
     }
 
+    /// Keeps the reply buffer for another transmission, once nobody uses it any more.
+    pub(super) fn keep_buffer(self, sender: &RequestSender) {
+        sender.events().keep(self.shared);
+    }
+
     /// Unlinks the descriptors of bulk data.
     pub(super) fn unlink_bulk(&self, node: &Node) {
         self.bulk_mds.iter().for_each(|md| node.unlink(*md));
     }
 
-    /// The reply, after the last event of its descriptor.
-    pub(super) fn reply(&self) -> Option<RegionSlice> {
-        let status = lock(&self.shared.status);
+    /// The reply that this transmission has by its status, after the last event of its descriptor.
+    pub(super) fn reply(&self, status: &TransmissionStatus) -> Option<RegionSlice> {
         let range = status.reply.clone().filter(|_| !status.reply_md_is_live)?;
         // SAFETY: the descriptor has had its last event, and no other is over this memory.
         Some(unsafe { RegionSlice::new(Arc::clone(&self.shared.replies), range) })
@@ -205,9 +198,8 @@ impl Shared {
         spec: &TransmissionSpec<'_>,
         bulk_md: Option<Md>,
     ) -> Result<MessageId, Errno> {
-        let (lengths, size) = spec.message.lengths()?;
-        let mut buffer = sender.buffer(size, bulk_md)?;
-        spec.message.write(&lengths, buffer.bytes_mut())?;
+        let mut buffer = sender.buffer(spec.message.len()?, bulk_md)?;
+        spec.message.write(buffer.bytes_mut())?;
         let destination = Destination {
             from: None,
             to: spec.peer,
@@ -224,8 +216,53 @@ impl Shared {
     }
 }
 
-/// Takes the outcomes of requests (PR-50).
-pub(crate) struct RequestEvents;
+/// Takes the outcomes of requests (PR-50), and keeps reply buffers of transmissions that have ended for others.
+#[derive(Default)]
+pub(crate) struct RequestEvents {
+    kept: Mutex<Vec<Arc<Shared>>>,
+}
+
+/// The most reply buffers that are kept, and the longest.
+const MAX_KEPT: usize = 16;
+const MAX_KEPT_LEN: usize = 16 << 10;
+
+impl RequestEvents {
+    /// The state of a transmission that begins: a kept one that neither a descriptor nor a reply uses, or a new one.
+    fn shared(&self, spec: &TransmissionSpec<'_>, waker: Waker) -> Arc<Shared> {
+        let status = TransmissionStatus {
+            request_is_live: true,
+            reply_md_is_live: true,
+            ..TransmissionStatus::default()
+        };
+        let early_len = if spec.early_replies { BODY_ONLY_LEN } else { 0 };
+        let (len, early_replies) = (early_len + spec.reply_len, spec.early_replies);
+        let mut kept = lock(&self.kept);
+        for at in (0..kept.len()).rev() {
+            if let Some(shared) = Arc::get_mut(&mut kept[at])
+                && shared.replies.len() == len
+                && Arc::get_mut(&mut shared.replies).is_some()
+            {
+                (shared.status, shared.waker, shared.early_replies) = (status.into(), waker, early_replies);
+                return kept.swap_remove(at);
+            }
+        }
+        drop(kept);
+        let replies = Arc::new(Region::zeroed(len));
+        Arc::new(Shared { status: status.into(), waker, replies, early_replies })
+    }
+
+    /// Keeps the state of a transmission that has ended, in place of the oldest one if there are too many.
+    fn keep(&self, shared: Arc<Shared>) {
+        if shared.replies.len() > MAX_KEPT_LEN {
+            return;
+        }
+        let mut kept = lock(&self.kept);
+        let oldest = (kept.len() == MAX_KEPT).then(|| kept.remove(0));
+        kept.push(shared);
+        drop(kept);
+        drop(oldest);
+    }
+}
 
 impl SendEvents for RequestEvents {
     type Context = Arc<Shared>;

@@ -40,27 +40,31 @@ pub struct Reply {
 
 /// The buffers of a reply behind its body. Most replies have one.
 #[derive(Default)]
-pub(crate) struct ReplyBuffers {
-    first: Option<Vec<u8>>,
-    more: Vec<Vec<u8>>,
+pub(crate) enum ReplyBuffers {
+    #[default]
+    None,
+    One(Vec<u8>),
+    Several(Vec<Vec<u8>>),
 }
 
 impl ReplyBuffers {
-    pub(crate) const NONE: Self = Self { first: None, more: Vec::new() };
-
-    pub(crate) const fn one(buffer: Vec<u8>) -> Self {
-        Self { first: Some(buffer), more: Vec::new() }
-    }
-
     fn push(&mut self, buffer: Vec<u8>) {
-        match self.first {
-            None => self.first = Some(buffer),
-            Some(_) => self.more.push(buffer),
-        }
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(buffer),
+            Self::One(first) => Self::Several(vec![first, buffer]),
+            Self::Several(mut all) => {
+                all.push(buffer);
+                Self::Several(all)
+            }
+        };
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.first.iter().chain(&self.more)
+    pub(crate) fn as_slice(&self) -> &[Vec<u8>] {
+        match self {
+            Self::None => &[],
+            Self::One(buffer) => std::slice::from_ref(buffer),
+            Self::Several(all) => all,
+        }
     }
 }
 
@@ -119,7 +123,7 @@ impl From<Errno> for Response {
 
 impl std::fmt::Debug for Reply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let lengths: Vec<usize> = self.buffers.iter().map(Vec::len).collect();
+        let lengths: Vec<usize> = self.buffers.as_slice().iter().map(Vec::len).collect();
         f.debug_struct("Reply")
             .field("status", &self.status)
             .field("lengths", &lengths)

@@ -10,7 +10,7 @@ use crate::Errno;
 use crate::clock::Time;
 use crate::import::connect_state::{ActiveConnection, SendPermission};
 use crate::import::{Session, Tag};
-use crate::message::builder::BufferLengths;
+use crate::message::builder::size_behind_body;
 use crate::message::{BulkBits, Message, MessageKind, Xid};
 use crate::wakeup::Waker;
 use lnet_log::LogClass;
@@ -48,24 +48,20 @@ pub(crate) struct Rpc {
     /// Bytes of bulk data that an earlier transmission without a reply has transferred.
     transferred: u64,
     early_replies: u32,
-    /// The reply, in phase BULK.
-    reply: Option<Reply>,
-    /// The result, in phase COMPLETE, until it is taken.
-    result: Option<Result<Reply, Errno>>,
 }
 
-/// The phase, which each step moves: so it is small.
+/// The phase.
 enum RpcPhase {
     /// `RQ_PHASE_NEW`: waits for a connection or a slot, or until then.
     New(Option<Time>),
     /// `RQ_PHASE_RPC`: sent, and waits for the reply.
-    Rpc(Box<Sent>),
+    Rpc(Sent),
     /// `RQ_PHASE_UNREG_RPC`: waits for the last events of its descriptors.
-    UnregRpc(Box<Sent>, UnregisterReason),
+    UnregRpc(Sent, UnregisterReason),
     /// `RQ_PHASE_BULK`: has the reply, and waits for bulk data.
-    Bulk(Box<Sent>),
-    /// `RQ_PHASE_COMPLETE`: there is a result.
-    Complete,
+    Bulk(Sent, Reply),
+    /// `RQ_PHASE_COMPLETE`: the result, until it is taken.
+    Complete(Option<Result<Reply, Errno>>),
 }
 
 /// A transmission, with its connection and its time.
@@ -95,10 +91,11 @@ impl Rpc {
         purpose: Purpose,
         now: Time,
     ) -> Self {
-        let lengths = BufferLengths::behind_body(request.reply_lengths.iter().copied());
-        let reply_len = lengths.and_then(|lengths| lengths.size());
-        let is_valid = reply_len.is_some() && request.bulk_md_count().is_ok();
-        let phase = if is_valid { RpcPhase::New(None) } else { RpcPhase::Complete };
+        let reply_len = size_behind_body(request.reply_lengths.iter().map(|length| *length as usize));
+        let phase = match reply_len.is_some() && request.bulk_md_count().is_ok() {
+            true => RpcPhase::New(None),
+            false => RpcPhase::Complete(Some(Err(Errno::Invalid))),
+        };
         Self {
             sender: Arc::clone(sender),
             session: Arc::clone(session),
@@ -115,18 +112,19 @@ impl Rpc {
             reply_len: reply_len.unwrap_or(0) as u32,
             transferred: 0,
             early_replies: 0,
-            reply: None,
-            result: (!is_valid).then_some(Err(Errno::Invalid)),
         }
     }
 
     pub(crate) const fn is_complete(&self) -> bool {
-        matches!(self.phase, RpcPhase::Complete)
+        matches!(self.phase, RpcPhase::Complete(_))
     }
 
     /// The result, once.
     pub(crate) const fn take_result(&mut self) -> Option<Result<Reply, Errno>> {
-        self.result.take()
+        match &mut self.phase {
+            RpcPhase::Complete(result) => result.take(),
+            _ => None,
+        }
     }
 
     pub(crate) const fn early_replies(&self) -> u32 {
@@ -135,26 +133,27 @@ impl Rpc {
 
     /// Aborts the request for its caller: it completes with [`Errno::Interrupted`] when its memory is no longer used.
     pub(crate) fn abort(&mut self) {
-        self.phase = match std::mem::replace(&mut self.phase, RpcPhase::Complete) {
-            RpcPhase::New(_) => self.complete(Err(Errno::Interrupted)).0,
-            RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent) => {
-                self.unregister(sent, UnregisterReason::Fail(Errno::Interrupted))
+        match self.take_phase() {
+            RpcPhase::New(_) => {
+                self.complete(Err(Errno::Interrupted));
             }
-            RpcPhase::Complete => RpcPhase::Complete,
-        };
+            RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) => {
+                self.unregister(sent, UnregisterReason::Fail(Errno::Interrupted));
+            }
+            complete @ RpcPhase::Complete(_) => self.phase = complete,
+        }
     }
 
     /// Takes as many steps as are possible now; returns when to call it again if the request is not woken before.
     pub(crate) fn poll(&mut self, waker: &Waker, now: Time) -> Option<Time> {
         loop {
-            let (phase, next) = match std::mem::replace(&mut self.phase, RpcPhase::Complete) {
+            let next = match self.take_phase() {
                 RpcPhase::New(until) => self.in_new(until, waker, now),
                 RpcPhase::Rpc(sent) => self.in_rpc(sent, now),
                 RpcPhase::UnregRpc(sent, reason) => self.in_unreg_rpc(sent, reason, now),
-                RpcPhase::Bulk(sent) => self.in_bulk(sent, now),
-                RpcPhase::Complete => (RpcPhase::Complete, Next::Wait(None)),
+                RpcPhase::Bulk(sent, reply) => self.in_bulk(sent, reply, now),
+                complete @ RpcPhase::Complete(_) => self.wait_in(complete, None),
             };
-            self.phase = phase;
             if let Next::Wait(until) = next {
                 if self.is_complete() {
                     self.release();
@@ -164,9 +163,23 @@ impl Rpc {
         }
     }
 
-    fn complete(&mut self, result: Result<Reply, Errno>) -> (RpcPhase, Next) {
-        self.result = Some(result);
-        (RpcPhase::Complete, Next::Wait(None))
+    /// Takes the phase. Each step sets the next one.
+    const fn take_phase(&mut self) -> RpcPhase {
+        std::mem::replace(&mut self.phase, RpcPhase::Complete(None))
+    }
+
+    fn step_to(&mut self, phase: RpcPhase) -> Next {
+        self.phase = phase;
+        Next::Step
+    }
+
+    fn wait_in(&mut self, phase: RpcPhase, until: Option<Time>) -> Next {
+        self.phase = phase;
+        Next::Wait(until)
+    }
+
+    fn complete(&mut self, result: Result<Reply, Errno>) -> Next {
+        self.wait_in(RpcPhase::Complete(Some(result)), None)
     }
 
     fn limit(&self) -> Option<Time> {
@@ -177,14 +190,14 @@ impl Rpc {
         timeout_errno(self.request.at_most_once, self.sent_to.is_some())
     }
 
-    fn in_new(&mut self, until: Option<Time>, waker: &Waker, now: Time) -> (RpcPhase, Next) {
+    fn in_new(&mut self, until: Option<Time>, waker: &Waker, now: Time) -> Next {
         let limit = self.limit();
         if limit.is_some_and(|limit| limit <= now) {
             return self.complete(Err(self.timeout_errno()));
         }
         if let Some(until) = until.filter(|until| *until > now) {
             let at = limit.map_or(until, |limit| limit.min(until));
-            return (RpcPhase::New(Some(until)), Next::Wait(Some(at)));
+            return self.wait_in(RpcPhase::New(Some(until)), Some(at));
         }
         let connection = match self.purpose {
             Purpose::Connect { connection, .. } => connection,
@@ -192,7 +205,7 @@ impl Rpc {
                 SendPermission::Send(connection) => connection,
                 SendPermission::Closed => return self.complete(Err(Errno::Shutdown)),
                 SendPermission::Wait if self.request.no_delay => return self.complete(Err(Errno::Again)),
-                SendPermission::Wait => return (RpcPhase::New(None), Next::Wait(limit)),
+                SendPermission::Wait => return self.wait_in(RpcPhase::New(None), limit),
             },
         };
         if self.request.at_most_once {
@@ -203,11 +216,15 @@ impl Rpc {
                 self.tag = self.session.acquire_slot(waker);
             }
             if self.tag.is_none() {
-                return (RpcPhase::New(None), Next::Wait(limit));
+                return self.wait_in(RpcPhase::New(None), limit);
             }
         }
         match self.send(connection, waker, now) {
-            Ok(sent) => (RpcPhase::Rpc(sent), Next::Step),
+            // The request is woken by each event of the transmission, and by a new connection.
+            Ok(sent) => {
+                let until = limit.map_or(sent.deadline, |limit| limit.min(sent.deadline));
+                self.wait_in(RpcPhase::Rpc(sent), Some(until))
+            }
             Err(Errno::Stale) => self.complete(Err(Errno::Stale)),
             Err(errno) => {
                 self.log_debug("cannot be sent", errno);
@@ -216,7 +233,7 @@ impl Rpc {
         }
     }
 
-    fn in_rpc(&mut self, mut sent: Box<Sent>, now: Time) -> (RpcPhase, Next) {
+    fn in_rpc(&mut self, mut sent: Sent, now: Time) -> Next {
         let status = sent.transmission.status();
         if let Some(timeout) = status.early_timeout {
             self.early_replies = self.early_replies.max(status.early_replies);
@@ -236,29 +253,33 @@ impl Rpc {
             timeout_errno: self.timeout_errno(),
         };
         match in_rpc_phase(&facts, now) {
-            Ok(until) => (RpcPhase::Rpc(sent), Next::Wait(Some(until))),
+            Ok(until) => self.wait_in(RpcPhase::Rpc(sent), Some(until)),
+            // Mostly the descriptors have had their last events.
+            Err(UnregisterReason::Replied) if !(status.request_is_live || status.reply_md_is_live) => {
+                self.on_replied(sent, &status, now)
+            }
             Err(reason) => {
                 if reason == UnregisterReason::NoReply {
                     self.log_debug("no reply", status.failed.unwrap_or(Errno::TimedOut));
                 }
-                (self.unregister(sent, reason), Next::Step)
+                self.unregister(sent, reason)
             }
         }
     }
 
     /// Unlinks the descriptors. Those of bulk data stay if there is a reply.
-    fn unregister(&self, sent: Box<Sent>, reason: UnregisterReason) -> RpcPhase {
+    fn unregister(&mut self, sent: Sent, reason: UnregisterReason) -> Next {
         sent.transmission.unlink_reply(&self.sender);
         if reason != UnregisterReason::Replied {
             sent.transmission.unlink_bulk(self.sender.node());
         }
-        RpcPhase::UnregRpc(sent, reason)
+        self.step_to(RpcPhase::UnregRpc(sent, reason))
     }
 
-    fn in_unreg_rpc(&mut self, sent: Box<Sent>, reason: UnregisterReason, now: Time) -> (RpcPhase, Next) {
+    fn in_unreg_rpc(&mut self, sent: Sent, reason: UnregisterReason, now: Time) -> Next {
         let status = sent.transmission.status();
         if status.reply_md_is_live || reason != UnregisterReason::Replied && status.live_bulk_mds > 0 {
-            return (RpcPhase::UnregRpc(sent, reason), Next::Wait(None));
+            return self.wait_in(RpcPhase::UnregRpc(sent, reason), None);
         }
         if reason != UnregisterReason::Replied {
             self.transferred = self.transferred.max(status.bulk_bytes);
@@ -266,13 +287,12 @@ impl Rpc {
         match reason {
             UnregisterReason::Replied => self.on_replied(sent, &status, now),
             UnregisterReason::NoReply => self.on_no_reply(sent.connection.conn_cnt, now),
-            UnregisterReason::Resend => (RpcPhase::New(None), Next::Step),
+            UnregisterReason::Resend => self.step_to(RpcPhase::New(None)),
             UnregisterReason::Fail(errno) => self.complete(Err(errno)),
         }
     }
 
-    fn on_replied(&mut self, sent: Box<Sent>, status: &TransmissionStatus, now: Time) -> (RpcPhase, Next) {
-        let unregister = |rpc: &Self, sent, reason| (rpc.unregister(sent, reason), Next::Step);
+    fn on_replied(&mut self, sent: Sent, status: &TransmissionStatus, now: Time) -> Next {
         if status.reply.is_none()
             && let Some(len) = status.truncated_from
         {
@@ -281,9 +301,9 @@ impl Rpc {
                 true => UnregisterReason::Fail(Errno::Overflow),
                 false => UnregisterReason::Resend,
             };
-            return unregister(self, sent, reason);
+            return self.unregister(sent, reason);
         }
-        let Some(bytes) = sent.transmission.reply() else {
+        let Some(bytes) = sent.transmission.reply(status) else {
             return self.on_no_reply(sent.connection.conn_cnt, now);
         };
         let body = match Message::parse(&bytes).and_then(|message| message.body()) {
@@ -295,30 +315,29 @@ impl Rpc {
             self.session.on_reply(sent.at, &body, now);
         }
         match on_reply(&body, self.purpose == Purpose::Use, self.request.no_resend) {
-            ReplyDecision::Fail(errno) => unregister(self, sent, UnregisterReason::Fail(errno)),
-            ReplyDecision::Reconnect => unregister(self, sent, UnregisterReason::NoReply),
+            ReplyDecision::Fail(errno) => self.unregister(sent, UnregisterReason::Fail(errno)),
+            ReplyDecision::Reconnect => self.unregister(sent, UnregisterReason::NoReply),
             ReplyDecision::ResendLater => self.resend_later(&sent, now),
             ReplyDecision::Deliver => {
                 // The service has waited for its bulk transfer before it replied (PR-76). It will not use the descriptors
                 // that it has not used by now: there was an error, or less data, or this is an earlier reply. Transfers in
                 // progress continue.
                 sent.transmission.unlink_bulk(self.sender.node());
-                let reply = Reply::new(bytes, body);
-                if self.request.bulk.is_none() {
-                    return self.complete(Ok(reply));
+                let reply = Reply::new(bytes, body.status);
+                match self.request.bulk.is_none() {
+                    true => self.deliver(sent, reply),
+                    false => self.step_to(RpcPhase::Bulk(sent, reply)),
                 }
-                self.reply = Some(reply);
-                (RpcPhase::Bulk(sent), Next::Step)
             }
         }
     }
 
-    fn on_invalid_reply(
-        &self,
-        sent: Box<Sent>,
-        cause: impl std::fmt::Display,
-        now: Time,
-    ) -> (RpcPhase, Next) {
+    fn deliver(&mut self, sent: Sent, reply: Reply) -> Next {
+        sent.transmission.keep_buffer(&self.sender);
+        self.complete(Ok(reply))
+    }
+
+    fn on_invalid_reply(&mut self, sent: Sent, cause: impl std::fmt::Display, now: Time) -> Next {
         self.session.log(
             now,
             LogClass::ReplyInvalid,
@@ -328,11 +347,11 @@ impl Rpc {
                 self.xid.0,
             ),
         );
-        (self.unregister(sent, UnregisterReason::Fail(Errno::Protocol)), Next::Step)
+        self.unregister(sent, UnregisterReason::Fail(Errno::Protocol))
     }
 
     /// Sends the request again with another XID, after a pause that grows each time (PR-63).
-    fn resend_later(&mut self, sent: &Sent, now: Time) -> (RpcPhase, Next) {
+    fn resend_later(&mut self, sent: &Sent, now: Time) -> Next {
         sent.transmission.unlink_bulk(self.sender.node());
         self.in_progress_replies += 1;
         let max_pause = self.session.estimated_timeout(now);
@@ -340,11 +359,11 @@ impl Rpc {
         self.session.end_xid(self.xid);
         (self.xid, self.bits, self.is_resent, self.sent_to) = (Xid(0), None, false, None);
         self.transferred = 0;
-        (RpcPhase::New(Some(now + pause)), Next::Step)
+        self.step_to(RpcPhase::New(Some(now + pause)))
     }
 
     /// Waits for bulk data. The last data that a service gets may still be in flight, so this phase is short.
-    fn in_bulk(&mut self, sent: Box<Sent>, now: Time) -> (RpcPhase, Next) {
+    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Time) -> Next {
         let status = sent.transmission.status();
         if status.live_bulk_mds > 0 {
             let is_late = now >= sent.deadline;
@@ -352,12 +371,11 @@ impl Rpc {
                 sent.transmission.unlink_bulk(self.sender.node());
             }
             let until = (!is_late).then_some(sent.deadline);
-            return (RpcPhase::Bulk(sent), Next::Wait(until));
+            return self.wait_in(RpcPhase::Bulk(sent, reply), until);
         }
-        let Some(mut reply) = self.reply.take() else { return self.complete(Err(Errno::Io)) };
         reply.set_bulk_bytes(status.bulk_bytes);
         let Some(bulk) = self.request.bulk.as_ref().filter(|_| reply.status() >= 0) else {
-            return self.complete(Ok(reply));
+            return self.deliver(sent, reply);
         };
         if let Some(errno) = status.bulk_failed {
             let name = self.session.name();
@@ -376,15 +394,15 @@ impl Rpc {
         if reply.bulk_bytes() < self.transferred {
             if bulk.direction == Direction::FromService && !self.request.at_most_once {
                 self.transferred = 0;
-                return (RpcPhase::New(None), Next::Step);
+                return self.step_to(RpcPhase::New(None));
             }
             reply.set_bulk_bytes(self.transferred);
         }
-        self.complete(Ok(reply))
+        self.deliver(sent, reply)
     }
 
     /// Reports the connection as lost, and makes the request wait for the next one (PR-60).
-    fn on_no_reply(&mut self, conn_cnt: u32, now: Time) -> (RpcPhase, Next) {
+    fn on_no_reply(&mut self, conn_cnt: u32, now: Time) -> Next {
         if self.purpose != Purpose::Use {
             return self.complete(Err(Errno::TimedOut));
         }
@@ -393,7 +411,7 @@ impl Rpc {
             return self.complete(Err(self.timeout_errno()));
         }
         let retry_at = self.sent_to.is_none().then(|| now + SEND_RETRY_INTERVAL);
-        (RpcPhase::New(retry_at), Next::Step)
+        self.step_to(RpcPhase::New(retry_at))
     }
 
     fn log_debug(&self, event: &str, errno: Errno) {
@@ -415,7 +433,7 @@ impl Rpc {
 
 impl Drop for Rpc {
     fn drop(&mut self) {
-        if let RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent) = &self.phase {
+        if let RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) = &self.phase {
             sent.transmission.unlink_reply(&self.sender);
             sent.transmission.unlink_bulk(self.sender.node());
         }

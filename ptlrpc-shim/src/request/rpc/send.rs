@@ -16,10 +16,19 @@ impl Rpc {
         connection: ActiveConnection,
         waker: &Waker,
         now: Time,
-    ) -> Result<Box<Sent>, Errno> {
-        self.prepare_ids(waker)?;
+    ) -> Result<Sent, Errno> {
+        let count = self.request.bulk_md_count()?;
+        let is_first = self.xid == Xid(0);
+        if !is_first && self.bits.is_some() && self.is_resent {
+            self.renew_bits(count, waker)?;
+        }
+        let xid = (!is_first).then_some(self.xid);
+        let facts = self.session.begin_transmission(xid, &connection, waker, now)?;
+        if is_first {
+            self.xid = facts.xid;
+            self.bits = BulkBits::starting_at(facts.xid, count);
+        }
         let session = &self.session;
-        let facts = session.transmission_facts(self.xid, connection.server, now)?;
         let (timeout, initial, is_connect) = match self.purpose {
             Purpose::Connect { timeout, initial, .. } => (timeout, initial, true),
             Purpose::Use => (self.request.timeout.unwrap_or(facts.timeout), false, false),
@@ -61,29 +70,23 @@ impl Rpc {
         self.sent_to = self.sent_to.or(Some(connection.incarnation));
         self.is_resent = true;
         let deadline = now + timeout + facts.net_latency;
-        Ok(Box::new(Sent { transmission, connection, at: now, deadline }))
+        Ok(Sent { transmission, connection, at: now, deadline })
     }
 
-    /// Sets the XID of the request, and the match bits of bulk data: new ones for each transmission.
-    fn prepare_ids(&mut self, waker: &Waker) -> Result<(), Errno> {
-        let count = self.request.bulk_md_count()?;
-        if self.xid == Xid(0) {
-            self.xid = self.session.begin_xid(waker);
-            self.bits = BulkBits::starting_at(self.xid, count);
-        } else if self.bits.is_some() && self.is_resent {
-            let first = self.session.new_bulk_bits();
-            self.bits = BulkBits::starting_at(first, count);
-            if !self.session.agreed_flags().contains(ConnectFlags::BULK_MBITS) {
-                // PR-22: without separate bits it becomes another request, which the server could not recognize.
-                if self.request.at_most_once {
-                    return Err(Errno::Stale);
-                }
-                let last = self.bits.map_or(first, |bits| Xid(bits.last()));
-                self.session.replace_xid(self.xid, last, waker);
-                self.xid = last;
-                self.is_resent = false;
-                self.transferred = 0;
+    /// Sets new match bits of bulk data, which each transmission has.
+    fn renew_bits(&mut self, count: u32, waker: &Waker) -> Result<(), Errno> {
+        let first = self.session.new_bulk_bits();
+        self.bits = BulkBits::starting_at(first, count);
+        if !self.session.agreed_flags().contains(ConnectFlags::BULK_MBITS) {
+            // PR-22: without separate bits it becomes another request, which the server could not recognize.
+            if self.request.at_most_once {
+                return Err(Errno::Stale);
             }
+            let last = self.bits.map_or(first, |bits| Xid(bits.last()));
+            self.session.replace_xid(self.xid, last, waker);
+            self.xid = last;
+            self.is_resent = false;
+            self.transferred = 0;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::clock::Time;
 use crate::message::{BodyFlags, ConnectFlags, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
-use crate::service::engines::reply_message::ReplyMessage;
+use crate::service::engines::reply_message::{ReplyMessage, error_body};
 use crate::service::engines::reply_sender;
 use crate::service::engines::request_buffers::ArrivedRequest;
 use crate::service::engines::request_queue::Priority;
@@ -104,7 +104,8 @@ fn refuse(
     errno: Errno,
 ) {
     core.env.counters.refused.add_one();
-    let Ok(error) = ReplyMessage::error(head, errno, core.env.config.max_reply) else { return };
+    let body = error_body(head, errno);
+    let Ok(error) = ReplyMessage::new(head, &body, &[], core.env.config.max_reply) else { return };
     let Ok(mut message) = core.env.replies.buffer(error.len(), None) else { return };
     if error.write(message.bytes_mut()).is_ok() {
         reply_sender::send(&core.env, message, route, arrived.peer);

@@ -8,9 +8,9 @@ use crate::message::{Body, ConnectRequest, Message, MessageKind, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::difficult_reply::{DifficultReply, OnDone, ReplyDone, ReplyEvent};
 use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
-use crate::service::engines::reply_message::{NO_BUFFERS, ReplyMessage, ServerFields};
+use crate::service::engines::reply_message::{ReplyMessage, ServerFields, reply_body};
 use crate::service::engines::reply_sender;
-use crate::service::handler::{Reply, ReplyBuffers, Response};
+use crate::service::handler::{Reply, Response};
 use crate::service::rules::early_reply::whole_seconds;
 use crate::service::service_request::ServiceRequest;
 use crate::service::targets::Export;
@@ -89,12 +89,14 @@ fn respond(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>,
         );
         Reply { transno: reply.transno, ..Reply::error(errno) }
     };
-    let rejected;
-    let message = match ReplyMessage::reply(head, &reply, fields, max) {
+    let body = reply_body(head, &reply, fields);
+    let (rejected, rejected_body);
+    let message = match ReplyMessage::new(head, &body, reply.buffers.as_slice(), max) {
         Ok(message) => Ok(message),
         Err(errno) => {
             rejected = reject(errno);
-            ReplyMessage::reply(head, &rejected, fields, max)
+            rejected_body = reply_body(head, &rejected, fields);
+            ReplyMessage::new(head, &rejected_body, &[], max)
         }
     };
     match (message, on_done) {
@@ -211,19 +213,19 @@ fn connect(core: &ServiceCore, admitted: &AdmittedRequest) {
     let common =
         Body { service_time: fields.service_time, timeout: fields.estimate, ..Body::reply_to(&head.body) };
     let max = core.env.config.max_reply;
-    let data_buffer;
+    let (data_buffer, body);
     let reply = match outcome {
         Ok(Connected { export, data, ops }) => {
             let last_committed = export.target().last_committed();
-            let body = Body { handle: export.cookie(), op_flags: ops, last_committed, ..common };
+            body = Body { handle: export.cookie(), op_flags: ops, last_committed, ..common };
             log::debug!("service {name}: client {} connected from {peer}", export.client());
-            data_buffer = ReplyBuffers::one(data.encode().to_vec());
-            ReplyMessage::new(head, body, &data_buffer, max)
+            data_buffer = [data.encode().to_vec()];
+            ReplyMessage::new(head, &body, &data_buffer, max)
         }
         Err(NotConnected::Refused(errno)) => {
             core.env.counters.refused.add_one();
-            let body = Body { kind: MessageKind::Error, status: errno.to_c(), ..common };
-            ReplyMessage::new(head, body, NO_BUFFERS, max)
+            body = Body { kind: MessageKind::Error, status: errno.to_c(), ..common };
+            ReplyMessage::new(head, &body, &[], max)
         }
         Err(NotConnected::Stale) => return drop_request(core, admitted, Dropped::StaleConnect),
     };

@@ -1,11 +1,11 @@
 //! The messages of a service (PR-72): pure.
 
 use crate::Errno;
-use crate::message::builder::BufferLengths;
+use crate::message::builder::size_behind_body;
 use crate::message::checksum::seal_early_reply;
 use crate::message::header::BODY_ONLY_LEN;
 use crate::message::{Body, MessageFlags, MessageKind, MessageMut};
-use crate::service::handler::{Reply, ReplyBuffers};
+use crate::service::handler::Reply;
 use crate::service::rules::admission::RequestHead;
 use crate::service::rules::early_reply::ClientTimeout;
 
@@ -22,51 +22,38 @@ pub(crate) struct ServerFields {
 /// A message of a service, to be written.
 pub(crate) struct ReplyMessage<'a> {
     at_support: bool,
-    body: Body,
-    buffers: &'a ReplyBuffers,
-    lengths: BufferLengths,
+    body: &'a Body,
+    buffers: &'a [Vec<u8>],
     len: usize,
 }
 
-/// No buffer but the body.
-pub(crate) const NO_BUFFERS: &ReplyBuffers = &ReplyBuffers::NONE;
+/// The body of a reply of the program's.
+pub(crate) fn reply_body(head: &RequestHead, reply: &Reply, fields: ServerFields) -> Body {
+    Body {
+        status: reply.status,
+        transno: reply.transno,
+        last_committed: fields.last_committed,
+        service_time: fields.service_time,
+        timeout: fields.estimate,
+        ..Body::reply_to(&head.body)
+    }
+}
+
+/// The body of an error reply (type 4712), to a request that was not executed.
+pub(crate) fn error_body(head: &RequestHead, errno: Errno) -> Body {
+    Body { kind: MessageKind::Error, status: errno.to_c(), ..Body::reply_to(&head.body) }
+}
 
 impl<'a> ReplyMessage<'a> {
-    /// A reply of the program's. `EOVERFLOW`: it is longer than `max_reply`, or than any message can be.
-    pub(crate) fn reply(
-        head: &RequestHead,
-        reply: &'a Reply,
-        fields: ServerFields,
-        max_reply: usize,
-    ) -> Result<Self, Errno> {
-        let body = Body {
-            status: reply.status,
-            transno: reply.transno,
-            last_committed: fields.last_committed,
-            service_time: fields.service_time,
-            timeout: fields.estimate,
-            ..Body::reply_to(&head.body)
-        };
-        Self::new(head, body, &reply.buffers, max_reply)
-    }
-
-    /// An error reply (type 4712), to a request that was not executed.
-    pub(crate) fn error(head: &RequestHead, errno: Errno, max_reply: usize) -> Result<Self, Errno> {
-        let body = Body { kind: MessageKind::Error, status: errno.to_c(), ..Body::reply_to(&head.body) };
-        Self::new(head, body, NO_BUFFERS, max_reply)
-    }
-
-    /// A message with this body.
+    /// A message with this body and these buffers behind it. `EOVERFLOW`: it is longer than `max_reply`, or than any message can be.
     pub(crate) fn new(
         head: &RequestHead,
-        body: Body,
-        buffers: &'a ReplyBuffers,
+        body: &'a Body,
+        buffers: &'a [Vec<u8>],
         max_reply: usize,
     ) -> Result<Self, Errno> {
-        let of_buffers = buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));
-        let lengths = BufferLengths::behind_body(of_buffers).ok_or(Errno::Overflow)?;
-        let len = lengths.size().filter(|len| *len <= max_reply).ok_or(Errno::Overflow)?;
-        Ok(Self { at_support: head.at_support, body, buffers, lengths, len })
+        let len = size_behind_body(buffers.iter().map(Vec::len)).filter(|len| *len <= max_reply);
+        Ok(Self { at_support: head.at_support, body, buffers, len: len.ok_or(Errno::Overflow)? })
     }
 
     /// Bytes of the message.
@@ -76,15 +63,9 @@ impl<'a> ReplyMessage<'a> {
 
     /// Writes the message into memory of its length.
     pub(crate) fn write(&self, bytes: &mut [u8]) -> Result<(), Errno> {
-        let mut message = MessageMut::new(bytes, self.lengths.as_slice()).map_err(|bad| bad.errno())?;
-        message.set_body(&self.body);
+        let mut message = MessageMut::compose(bytes, self.body, self.buffers).map_err(|bad| bad.errno())?;
         if self.at_support {
             message.set_flags(MessageFlags::AT_SUPPORT);
-        }
-        for (index, buffer) in self.buffers.iter().enumerate() {
-            if let Some(to) = message.buffer_mut(index + 1) {
-                to.copy_from_slice(buffer);
-            }
         }
         Ok(())
     }
