@@ -309,36 +309,16 @@ impl<E: SendEvents> Shared<E> {
         idle.drain(..).filter_map(|(index, _)| all.get(index)?.as_ref()?.md).collect()
     }
 
-    /// Notes an event of a descriptor, whose message, if it had one, has ended: unless that was the last event, another message may get it.
-    fn on_ended(
-        &self,
-        mut state: MutexGuard<'_, PoolState<E>>,
-        entry: &Entry<E>,
-        unlinked: bool,
-        had_message: bool,
-    ) {
-        let PoolState { all, idle, is_closed, .. } = &mut *state;
-        let kept = match all.get(entry.index) {
-            Some(Some(slot)) if had_message && slot.is_kept => slot.md,
-            _ => None,
-        };
-        match kept {
-            _ if unlinked => {
-                if !had_message {
-                    idle.retain(|(its, _)| *its != entry.index);
-                }
-                self.remove(state, entry.index);
-            }
-            Some(md) if *is_closed => {
-                drop(state);
-                unlink(md);
-            }
-            Some(_) => {
-                idle.push((entry.index, entry.region.len()));
-                self.notify(&state);
-            }
-            None => {}
+    /// Keeps a descriptor for another message, if it is to be kept. Returns it if it is to be unlinked: the pool is closed.
+    fn keep(&self, state: &mut PoolState<E>, entry: &Entry<E>) -> Option<Md> {
+        let slot = state.slot(entry.index).filter(|slot| slot.is_kept)?;
+        let md = slot.md;
+        if state.is_closed {
+            return md;
         }
+        state.idle.push((entry.index, entry.region.len()));
+        self.notify(state);
+        None
     }
 
     /// Removes a descriptor that has had its last event, or was not made.
@@ -381,12 +361,9 @@ impl<E: SendEvents> SendBuffer<'_, E> {
     ) -> Result<MessageId, (Self, Errno, E::Context)> {
         let Destination { from, to, portal, match_bits, offset } = *to;
         let id = MessageId { index: self.entry.index, number: self.number };
-        let set_message = |message| {
-            let mut state = lock(&self.pool.shared.state);
-            let slot = state.slot(self.entry.index);
-            slot.and_then(|slot| std::mem::replace(&mut slot.message, message))
-        };
-        set_message(Some((self.number, context)));
+        if let Some(slot) = lock(&self.pool.shared.state).slot(self.entry.index) {
+            slot.message = Some((self.number, context));
+        }
         let put = |md| self.pool.node.put(from, md, Ack::No, to, portal, match_bits, offset, 0);
         match self.md.ok_or(Errno::NotFound).and_then(put) {
             Ok(()) => {
@@ -394,7 +371,10 @@ impl<E: SendEvents> SendBuffer<'_, E> {
                 Ok(id)
             }
             Err(errno) => {
-                match set_message(None) {
+                let mut state = lock(&self.pool.shared.state);
+                let message = state.slot(self.entry.index).and_then(|slot| slot.message.take());
+                drop(state);
+                match message {
                     Some((_, context)) => Err((self, errno, context)),
                     // Unlinked meanwhile, by an abort or by the end of LNet: the event of that was the outcome.
                     None => Ok(id),
@@ -421,26 +401,46 @@ impl<E: SendEvents> std::fmt::Debug for SendBuffer<'_, E> {
 
 impl<E: SendEvents> EventHandler for Entry<E> {
     fn on_event(&self, event: &Event) {
-        let Shared { events, state, .. } = &*self.shared;
-        let mut pool = lock(state);
-        let message = pool.slot(self.index).and_then(|slot| slot.message.take());
-        let result = match (event.kind, event.status) {
-            (EventKind::Unlink, Ok(())) => Err(Errno::Cancelled),
-            (_, status) => status,
-        };
-        match (message, result) {
-            (None, _) => self.shared.on_ended(pool, self, event.unlinked, false),
-            (Some((_, context)), Ok(())) => {
-                self.shared.on_ended(pool, self, event.unlinked, true);
-                events.on_sent(context, Ok(()));
+        let pool = &*self.shared;
+        let mut state = lock(&pool.state);
+        let message = state.slot(self.index).and_then(|slot| slot.message.take());
+        match (message, event.status) {
+            (Some((_, context)), Ok(())) if event.kind != EventKind::Unlink && !event.unlinked => {
+                let closed = pool.keep(&mut state, self);
+                drop(state);
+                closed.into_iter().for_each(unlink);
+                pool.events.on_sent(context, Ok(()));
             }
-            (Some((_, context)), Err(errno)) => {
-                drop(pool);
-                // SAFETY: the message has ended, and no other one gets the memory before the next line but one.
-                let bytes = unsafe { std::slice::from_raw_parts(self.region.address(), self.region.len()) };
-                events.on_sent(context, Err(NotSent { errno, bytes }));
-                self.shared.on_ended(lock(state), self, event.unlinked, true);
+            (message, status) => {
+                drop(state);
+                self.on_last_or_failed(event, message.map(|(_, context)| context), status);
             }
+        }
+    }
+}
+
+impl<E: SendEvents> Entry<E> {
+    /// Handles the last event of a descriptor, or the failure of a message, which `context` belongs to.
+    fn on_last_or_failed(&self, event: &Event, context: Option<E::Context>, status: Result<(), Errno>) {
+        let pool = &*self.shared;
+        let is_idle = context.is_none();
+        if let Some(context) = context {
+            let result =
+                if event.kind == EventKind::Unlink { status.and(Err(Errno::Cancelled)) } else { status };
+            // SAFETY: the message has ended, and no other one gets the memory before the descriptor is kept or removed below.
+            let bytes = unsafe { std::slice::from_raw_parts(self.region.address(), self.region.len()) };
+            pool.events.on_sent(context, result.map_err(|errno| NotSent { errno, bytes }));
+        }
+        let mut state = lock(&pool.state);
+        if event.unlinked {
+            if is_idle {
+                state.idle.retain(|(its, _)| *its != self.index);
+            }
+            pool.remove(state, self.index);
+        } else if !is_idle {
+            let closed = pool.keep(&mut state, self);
+            drop(state);
+            closed.into_iter().for_each(unlink);
         }
     }
 }
