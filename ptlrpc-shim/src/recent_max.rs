@@ -15,6 +15,8 @@ pub(crate) struct RecentMax {
     part: Duration,
     /// The begin of each part of the history, and its maximum; the latest last.
     parts: VecDeque<(Time, Duration)>,
+    /// The end of the latest part.
+    part_end: Time,
 }
 
 impl RecentMax {
@@ -24,15 +26,17 @@ impl RecentMax {
             history,
             part: Duration::from_nanos(history.as_nanos() as u64 / PARTS),
             parts: VecDeque::new(),
+            part_end: Time::START,
         }
     }
 
     /// Adds a measurement.
     pub(crate) fn add(&mut self, duration: Duration, now: Time) {
         match self.parts.back_mut() {
-            Some((began, max)) if now.since(*began) < self.part => *max = duration.max(*max),
+            Some((_, max)) if now < self.part_end => *max = duration.max(*max),
             _ => {
                 self.parts.push_back((now, duration));
+                self.part_end = now + self.part;
                 while self.parts.len() > 1 && self.first_is_expired(now) {
                     self.parts.pop_front();
                 }

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::header::{
     AT_CKSUM, AT_COUNT, AT_FLAGS, AT_MAGIC, AT_REPSIZE, FIXED_LEN, MAGIC, MAX_BUFFERS, MAX_MESSAGE_LEN,
-    Message, MessageFlags, TooLong, buffer_range, header_len, total_len,
+    Message, MessageFlags, TooLong, buffer_range, header_len, padded, total_len,
 };
 use lnet_wire::Errno;
 use lnet_wire::byte_order::ByteOrder;
@@ -54,9 +54,9 @@ impl LayoutError {
 /// Bytes of a message with a body and buffers of these lengths behind it. `None` if there are too many, or if it would be too long for
 /// LNet.
 pub(crate) fn size_behind_body(lengths: impl Iterator<Item = usize>) -> Option<usize> {
-    let (mut count, mut len) = (1, Body::LEN.next_multiple_of(8));
+    let (mut count, mut len) = (1, padded(Body::LEN));
     for length in lengths {
-        (count, len) = (count + 1, len.saturating_add(length.min(MAX_MESSAGE_LEN + 1).next_multiple_of(8)));
+        (count, len) = (count + 1, len.saturating_add(padded(length.min(MAX_MESSAGE_LEN + 1))));
     }
     if count > MAX_BUFFERS {
         return None;
@@ -114,11 +114,11 @@ impl<'a> MessageMut<'a> {
         if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
             body.encode_to(order, to);
         }
-        at += Body::LEN.next_multiple_of(8);
+        at += padded(Body::LEN);
         for (index, buffer) in buffers.iter().enumerate() {
             order.put_u32(bytes, FIXED_LEN + 4 * (index + 1), buffer.len() as u32);
             bytes[at..at + buffer.len()].copy_from_slice(buffer);
-            at += buffer.len().next_multiple_of(8);
+            at += padded(buffer.len());
         }
         Ok(Self { order, count, bytes })
     }

@@ -28,7 +28,7 @@ pub const MAX_BUFFERS: usize = 32;
 pub const MAX_MESSAGE_LEN: usize = MAX_PAYLOAD as usize;
 /// Bytes of a message with nothing but a body: pings and their replies, early replies. In the reply buffer of a
 /// request with [`MessageFlags::AT_SUPPORT`] the reply is at this offset (PR-72).
-pub const BODY_ONLY_LEN: usize = header_len(1) + Body::LEN.next_multiple_of(8);
+pub const BODY_ONLY_LEN: usize = header_len(1) + padded(Body::LEN);
 
 /// A message that was received, with a valid header.
 ///
@@ -213,7 +213,7 @@ pub(super) fn total_len(count: usize, lengths: impl Iterator<Item = u32>) -> Res
     lengths.enumerate().try_fold(header_len(count), |total, (index, length)| {
         let left = MAX_MESSAGE_LEN - total;
         match usize::try_from(length) {
-            Ok(bytes) if bytes <= left => Ok(total + bytes.next_multiple_of(8)),
+            Ok(bytes) if bytes <= left => Ok(total + padded(bytes)),
             _ => Err(TooLong { index, length }),
         }
     })
@@ -231,14 +231,19 @@ pub(super) fn buffer_range(
         if this == index {
             return Some(at..at + length as usize);
         }
-        at += (length as usize).next_multiple_of(8);
+        at += padded(length as usize);
     }
     None
 }
 
 /// Bytes before buffer 0, padding included.
 pub(super) const fn header_len(count: usize) -> usize {
-    (FIXED_LEN + 4 * count).next_multiple_of(8)
+    padded(FIXED_LEN + 4 * count)
+}
+
+/// The length with padding to a multiple of eight bytes.
+pub(super) const fn padded(len: usize) -> usize {
+    (len + 7) & !7
 }
 
 fn lengths(order: ByteOrder, count: usize, message: &[u8]) -> impl Iterator<Item = u32> {

@@ -43,9 +43,9 @@ impl<'a> ServiceRequest<'a> {
         self.request.head.body.opcode
     }
 
-    /// The body.
-    pub const fn body(&self) -> &'a Body {
-        &self.request.head.body
+    /// Reads the body.
+    pub fn body(&self) -> Result<Body, Errno> {
+        self.message.body().map_err(|bad| bad.errno())
     }
 
     /// The XID.
@@ -75,7 +75,7 @@ impl<'a> ServiceRequest<'a> {
 
     /// Whether the client has sent the request before.
     pub const fn is_resent(&self) -> bool {
-        self.body().flags.contains(BodyFlags::RESENT)
+        self.request.head.body.flags.contains(BodyFlags::RESENT)
     }
 
     /// The client's process, by its primary NID (`rq_peer`).

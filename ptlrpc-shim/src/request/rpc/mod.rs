@@ -59,7 +59,7 @@ enum RpcPhase {
     /// `RQ_PHASE_UNREG_RPC`: waits for the last events of its descriptors.
     UnregRpc(Sent, UnregisterReason),
     /// `RQ_PHASE_BULK`: has the reply, and waits for bulk data.
-    Bulk(Sent, Reply),
+    Bulk(Sent, Box<Reply>),
     /// `RQ_PHASE_COMPLETE`: the result, until it is taken.
     Complete(Option<Result<Reply, Errno>>),
 }
@@ -326,7 +326,7 @@ impl Rpc {
                 let reply = Reply::new(bytes, body.status);
                 match self.request.bulk.is_none() {
                     true => self.deliver(sent, reply),
-                    false => self.step_to(RpcPhase::Bulk(sent, reply)),
+                    false => self.step_to(RpcPhase::Bulk(sent, Box::new(reply))),
                 }
             }
         }
@@ -363,7 +363,7 @@ impl Rpc {
     }
 
     /// Waits for bulk data. The last data that a service gets may still be in flight, so this phase is short.
-    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Time) -> Next {
+    fn in_bulk(&mut self, sent: Sent, mut reply: Box<Reply>, now: Time) -> Next {
         let status = sent.transmission.status();
         if status.live_bulk_mds > 0 {
             let is_late = now >= sent.deadline;
@@ -375,7 +375,7 @@ impl Rpc {
         }
         reply.set_bulk_bytes(status.bulk_bytes);
         let Some(bulk) = self.request.bulk.as_ref().filter(|_| reply.status() >= 0) else {
-            return self.deliver(sent, reply);
+            return self.deliver(sent, *reply);
         };
         if let Some(errno) = status.bulk_failed {
             let name = self.session.name();
@@ -398,7 +398,7 @@ impl Rpc {
             }
             reply.set_bulk_bytes(self.transferred);
         }
-        self.deliver(sent, reply)
+        self.deliver(sent, *reply)
     }
 
     /// Reports the connection as lost, and makes the request wait for the next one (PR-60).

@@ -201,17 +201,17 @@ fn connect(core: &ServiceCore, admitted: &AdmittedRequest) {
     let head = &admitted.request.head;
     let arrived = &admitted.request.arrived;
     let (peer, name) = (arrived.peer, core.env.name());
-    let read = Message::parse(&arrived.bytes).and_then(|message| ConnectRequest::read(&message));
+    let read = Message::parse(&arrived.bytes)
+        .and_then(|message| Ok((ConnectRequest::read(&message)?, message.body()?)));
     let outcome = match read {
-        Ok(request) => core.targets.connect(&request, &head.body, peer, core.env.now()),
+        Ok((request, body)) => core.targets.connect(&request, &body, peer, core.env.now()),
         Err(bad) => {
             log::debug!("service {name}: invalid connect request from {peer} ({bad}); refused");
             Err(NotConnected::Refused(Errno::Protocol))
         }
     };
     let fields = server_fields(core, &admitted.request);
-    let common =
-        Body { service_time: fields.service_time, timeout: fields.estimate, ..Body::reply_to(&head.body) };
+    let common = Body { service_time: fields.service_time, timeout: fields.estimate, ..head.body.reply() };
     let max = core.env.config.max_reply;
     let (data_buffer, body);
     let reply = match outcome {

@@ -35,13 +35,13 @@ pub(crate) fn reply_body(head: &RequestHead, reply: &Reply, fields: ServerFields
         last_committed: fields.last_committed,
         service_time: fields.service_time,
         timeout: fields.estimate,
-        ..Body::reply_to(&head.body)
+        ..head.body.reply()
     }
 }
 
 /// The body of an error reply (type 4712), to a request that was not executed.
 pub(crate) fn error_body(head: &RequestHead, errno: Errno) -> Body {
-    Body { kind: MessageKind::Error, status: errno.to_c(), ..Body::reply_to(&head.body) }
+    Body { kind: MessageKind::Error, status: errno.to_c(), ..head.body.reply() }
 }
 
 impl<'a> ReplyMessage<'a> {
@@ -73,7 +73,7 @@ impl<'a> ReplyMessage<'a> {
 
 /// Writes an early reply, which extends the client's timeout to `timeout` (PR-72).
 pub(crate) fn early_reply(head: &RequestHead, timeout: ClientTimeout) -> Option<[u8; BODY_ONLY_LEN]> {
-    let body = Body { timeout: timeout.seconds(), ..Body::reply_to(&head.body) };
+    let body = Body { timeout: timeout.seconds(), ..head.body.reply() };
     let mut bytes = [0; BODY_ONLY_LEN];
     let mut message = MessageMut::new(&mut bytes, &[Body::LEN as u32]).ok()?;
     message.set_body(&body);

@@ -2,20 +2,37 @@
 
 use crate::Errno;
 use crate::clock::Time;
-use crate::message::{BadMessage, Body, ByteOrder, Message, MessageFlags, MessageKind, Service as Protocol};
+use crate::message::{
+    BadMessage, Body, BodyFlags, ByteOrder, ExportCookie, Message, MessageFlags, MessageKind, Opcode,
+    Service as Protocol, Version, Xid,
+};
 use crate::service::counters::Dropped;
 use thiserror::Error;
 
 /// The parts of a request's message that admission needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestHead {
-    pub(crate) body: Body,
+    pub(crate) body: RequestBody,
     pub(crate) order: ByteOrder,
     /// The number of buffers, and the bytes of the message.
     count: usize,
     len: usize,
     /// The client understands early replies, and has space for one in front of the reply.
     pub(crate) at_support: bool,
+}
+
+/// The fields of a request's body that a service uses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestBody {
+    pub(crate) handle: ExportCookie,
+    pub(crate) version: Version,
+    pub(crate) opcode: Opcode,
+    pub(crate) last_xid: Xid,
+    pub(crate) tag: u16,
+    pub(crate) flags: BodyFlags,
+    pub(crate) conn_cnt: u32,
+    pub(crate) timeout: u32,
+    pub(crate) mbits: u64,
 }
 
 /// The reason why a message is no request.
@@ -59,7 +76,20 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<RequestHead, UnpackError> {
     }
     let at_support = message.flags().contains(MessageFlags::AT_SUPPORT);
     let (order, count, len) = (message.order(), message.buffer_count(), message.as_bytes().len());
-    Ok(RequestHead { body, order, count, len, at_support })
+    Ok(RequestHead { body: RequestBody::of(&body), order, count, len, at_support })
+}
+
+impl RequestBody {
+    #[inline]
+    const fn of(body: &Body) -> Self {
+        let Body { handle, version, opcode, last_xid, tag, flags, conn_cnt, timeout, mbits, .. } = *body;
+        Self { handle, version, opcode, last_xid, tag, flags, conn_cnt, timeout, mbits }
+    }
+
+    /// The body of a reply, as [`Body::reply_to`] has it.
+    pub(crate) const fn reply(&self) -> Body {
+        Body { kind: MessageKind::Reply, version: self.version, ..Body::request(Protocol::OBD, self.opcode) }
+    }
 }
 
 impl RequestHead {
@@ -79,7 +109,7 @@ impl UnpackError {
 }
 
 /// Decides about a request, except for duplicates.
-pub(crate) fn admit(body: &Body, context: &AdmissionContext) -> Admission {
+pub(crate) fn admit(body: &RequestBody, context: &AdmissionContext) -> Admission {
     if body.timeout == 0 {
         return Admission::Drop(Dropped::NoTimeout);
     }
@@ -106,7 +136,7 @@ pub(crate) fn admit(body: &Body, context: &AdmissionContext) -> Admission {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{MessageMut, Opcode, Version};
+    use crate::message::MessageMut;
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -219,7 +249,7 @@ mod tests {
                 Admission::Refuse(Errno::NotConnected),
             ),
         ] {
-            assert_eq!(admit(&body, &context), want, "{name}");
+            assert_eq!(admit(&RequestBody::of(&body), &context), want, "{name}");
         }
     }
 

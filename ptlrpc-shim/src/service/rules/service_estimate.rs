@@ -10,18 +10,21 @@ use std::time::Duration;
 pub(crate) struct ServiceEstimate {
     /// Seconds: the maximum of the current quarter of the history, and of the quarters before it.
     quarters: [u32; 4],
-    /// The begin of the current quarter.
+    /// The begin of the current quarter, and its end.
     began: Time,
+    end: Time,
 }
 
 impl ServiceEstimate {
     pub(crate) const fn new(now: Time) -> Self {
-        Self { quarters: [0; 4], began: now }
+        Self { quarters: [0; 4], began: now, end: now }
     }
 
     /// Adds the time that a request took; returns the estimate, in seconds.
     pub(crate) fn add(&mut self, adaptive: &Adaptive, now: Time, took: Duration) -> u32 {
-        self.rotate(adaptive.at_history / 4, now);
+        if now >= self.end {
+            self.rotate(adaptive.at_history / 4, now);
+        }
         let took = whole_seconds(took);
         self.quarters[0] = self.quarters[0].max(took);
         let max = self.quarters.into_iter().fold(0, u32::max);
@@ -29,16 +32,15 @@ impl ServiceEstimate {
     }
 
     fn rotate(&mut self, quarter: Duration, now: Time) {
-        let since = now.since(self.began);
-        let quarter = quarter.max(Duration::from_nanos(1));
-        if since < quarter {
-            return;
+        let gone = now.since(self.began).as_nanos() / quarter.as_nanos().max(1);
+        if gone > 0 {
+            for _ in 0..gone.min(4) {
+                self.quarters.rotate_right(1);
+                self.quarters[0] = 0;
+            }
+            self.began = now;
         }
-        for _ in 0..(since.as_nanos() / quarter.as_nanos()).min(4) {
-            self.quarters.rotate_right(1);
-            self.quarters[0] = 0;
-        }
-        self.began = now;
+        self.end = self.began + quarter;
     }
 }
 
