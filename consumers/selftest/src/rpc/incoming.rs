@@ -1,7 +1,7 @@
 //! Incoming RPCs from the request on: bulk data, and the reply (selftest 4.3).
 
 use super::handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
-use super::shared::{Lane, MessageOwner, Registry, Shared};
+use super::shared::{Lane, MessageOwner, Registry, RegistryKey, Shared};
 use super::workers::{Task, with_short_tasks};
 use crate::wire::{Message, PORTAL_REPLIES, Service};
 use lnet_api::Errno;
@@ -89,7 +89,7 @@ impl MessageOwner for Serving {
 /// An RPC with bulk data in flight.
 struct Transfer {
     serving: Arc<Serving>,
-    key: u64,
+    key: RegistryKey,
     incoming: Incoming,
     is_get: bool,
     length: usize,
@@ -116,7 +116,6 @@ impl Transfer {
             }
             BulkTransfer::Put { bits, region, length } => (false, bits, region, length),
         };
-        let key = serving.transfers.take_key();
         let inner = IncomingState {
             md: None,
             is_aborted: false,
@@ -126,8 +125,8 @@ impl Transfer {
             then: Some(then),
         };
         let its = Arc::clone(serving);
-        let this = Arc::new(Self { serving: its, key, incoming, is_get, length, inner: Mutex::new(inner) });
-        serving.transfers.add(key, Arc::clone(&this));
+        let inner = Mutex::new(inner);
+        let this = serving.transfers.add(|key| Self { serving: its, key, incoming, is_get, length, inner });
         // A GET is two operations: the request and the reply.
         let spec = MdSpec { range: 0..length, ..MdSpec::active(region, if is_get { 2 } else { 1 }) };
         this.post(spec, bits);
@@ -135,7 +134,7 @@ impl Transfer {
 
     fn post(self: &Arc<Self>, spec: MdSpec, bits: u64) {
         let node = &self.serving.shared.node;
-        let Ok(md) = node.bind(spec, Arc::new(TransferEvents(Arc::clone(self)))) else {
+        let Ok(md) = node.bind(spec, Arc::clone(self) as Arc<dyn EventHandler>) else {
             self.fail(Errno::NoMemory);
             self.queue();
             return;
@@ -171,9 +170,10 @@ impl Transfer {
         }
     }
 
-    fn queue(self: &Arc<Self>) {
+    fn queue(&self) {
+        let Some(task) = self.serving.transfers.get(self.key) else { return };
+        let shared = &self.serving.shared;
         // The remaining work of the framework runs on its thread, too.
-        let (shared, task) = (&self.serving.shared, Arc::clone(self) as Arc<dyn Task>);
         match self.incoming.service.is_framework() {
             true => shared.enqueue(Lane::Framework, task),
             false => shared.enqueue_step(Some(self.length), task),
@@ -181,16 +181,14 @@ impl Transfer {
     }
 }
 
-struct TransferEvents(Arc<Transfer>);
-
-impl EventHandler for TransferEvents {
+impl EventHandler for Transfer {
     fn on_event(&self, event: &Event) {
-        with_short_tasks(|| self.0.handle_event(event));
+        with_short_tasks(|| self.handle_event(event));
     }
 }
 
 impl Transfer {
-    fn handle_event(self: &Arc<Self>, event: &Event) {
+    fn handle_event(&self, event: &Event) {
         self.serving.shared.counters.event(event.status);
         let mut inner = lock(&self.inner);
         let is_data = event.kind == if self.is_get { EventKind::Reply } else { EventKind::Send };

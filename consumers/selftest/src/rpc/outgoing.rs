@@ -1,9 +1,9 @@
 //! Outgoing RPCs: their descriptors, messages and events. `outgoing_state` decides about their steps.
 
 use super::outgoing_state::{OutgoingState, Piece, RpcStep};
-use super::shared::{Lane, MessageOwner, Registry, Shared};
+use super::shared::{Lane, MessageOwner, Registry, RegistryKey, Shared};
 use super::workers::{Task, with_short_tasks};
-use crate::wire::{Features, IncomingReply, MESSAGE_LEN, Message, PORTAL_REPLIES, Request, Service};
+use crate::wire::{Features, IncomingReply, Message, PORTAL_REPLIES, Request, Service};
 use lnet_api::Errno;
 use lnet_api::clock::Time;
 use lnet_api::sync::lock;
@@ -66,7 +66,7 @@ type Done = Box<dyn FnOnce(RpcOutcome) + Send>;
 pub(super) struct OutgoingRpc {
     shared: Arc<Shared>,
     registry: Arc<Registry<Self>>,
-    key: u64,
+    key: RegistryKey,
     service: Service,
     /// Bytes of bulk data.
     bulk_length: usize,
@@ -83,7 +83,8 @@ struct LockedState {
     /// The descriptors of the reply and of bulk data.
     mds: [Option<Md>; 2],
     results: [Option<Result<(), Errno>>; 2],
-    reply_region: Arc<Region>,
+    /// The memory of the reply, until the RPC has ended.
+    reply_region: Option<Arc<Region>>,
     sink_length: Option<usize>,
     reply: Option<IncomingReply>,
     done: Option<Done>,
@@ -97,31 +98,31 @@ impl OutgoingRpc {
         call: Call,
         done: Done,
     ) -> CallHandle {
-        let key = registry.take_key();
         let has_bulk = call.request.has_bulk();
-        let rpc = Arc::new(Self {
+        let state = LockedState {
+            state: OutgoingState::new(has_bulk),
+            step: None,
+            request: None,
+            mds: [None; 2],
+            results: [None; 2],
+            reply_region: Some(shared.reply_region()),
+            sink_length: match &call.bulk {
+                Some(bulk @ Bulk::Sink(..)) => Some(bulk.len()),
+                _ => None,
+            },
+            reply: None,
+            done: Some(done),
+        };
+        let deadline = shared.config.timeout.map(|timeout| shared.clock.now() + timeout);
+        let rpc = registry.add(|key| Self {
             shared: Arc::clone(shared),
             registry: Arc::clone(registry),
             key,
             service: call.request.service(),
             bulk_length: call.bulk.as_ref().map_or(0, Bulk::len),
-            deadline: shared.config.timeout.map(|timeout| shared.clock.now() + timeout),
-            inner: Mutex::new(LockedState {
-                state: OutgoingState::new(has_bulk),
-                step: None,
-                request: None,
-                mds: [None; 2],
-                results: [None; 2],
-                reply_region: Arc::new(Region::zeroed(MESSAGE_LEN)),
-                sink_length: match &call.bulk {
-                    Some(bulk @ Bulk::Sink(..)) => Some(bulk.len()),
-                    _ => None,
-                },
-                reply: None,
-                done: Some(done),
-            }),
+            deadline,
+            inner: Mutex::new(state),
         });
-        registry.add(key, Arc::clone(&rpc));
         // The check comes after the registration: a thread that closes the engine aborts registered RPCs, or this check sees
         // that it is closed.
         if shared.is_closed() {
@@ -129,7 +130,7 @@ impl OutgoingRpc {
             if let Some(done) = done {
                 done(Err(Errno::Shutdown));
             }
-            registry.remove(key);
+            registry.remove(rpc.key);
             return CallHandle(Weak::new());
         }
         let refusal = (has_bulk != call.bulk.is_some()).then_some(Errno::Invalid);
@@ -155,9 +156,11 @@ impl OutgoingRpc {
     fn post(self: &Arc<Self>, call: Call, refusal: Option<Errno>) {
         let (reply_bits, bulk_bits) = self.shared.match_bits.take(call.bulk.is_some());
         let mut failure = refusal;
-        let reply_spec =
-            MdSpec { puts: true, ..MdSpec::active(Arc::clone(&lock(&self.inner).reply_region), 1) };
-        self.make(Piece::Reply, &mut failure, |handler| self.attach(reply_bits, reply_spec, handler));
+        let reply_region = lock(&self.inner).reply_region.clone();
+        self.make(Piece::Reply, &mut failure, |handler| {
+            let region = reply_region.ok_or(Errno::Io)?;
+            self.attach(reply_bits, MdSpec { puts: true, ..MdSpec::active(region, 1) }, handler)
+        });
         if let Some(bulk) = &call.bulk {
             let spec = match bulk {
                 Bulk::Source(region, range) => {
@@ -281,7 +284,8 @@ impl OutgoingRpc {
 impl LockedState {
     /// Reads the reply. Returns whether its status is an error.
     fn read_reply(&mut self, service: Service, length: usize) -> Result<bool, Errno> {
-        let bytes = Arc::get_mut(&mut self.reply_region).ok_or(Errno::Io)?.bytes_mut();
+        let region = self.reply_region.as_mut().and_then(Arc::get_mut).ok_or(Errno::Io)?;
+        let bytes = region.bytes_mut();
         let reply = bytes.get(..length).and_then(|bytes| IncomingReply::parse(service, bytes).ok());
         self.reply = reply;
         reply.map(|it| !it.reply.status().is_ok()).ok_or(Errno::BadMessage)
@@ -293,11 +297,12 @@ impl Task for OutgoingRpc {
         let mut inner = lock(&self.inner);
         let (mds, request) = (inner.mds, inner.request);
         let Some(step) = inner.step.take() else { return };
-        let (done, reply) = match step {
-            RpcStep::Complete(_) => (inner.done.take(), inner.reply),
-            _ => (None, None),
+        let (done, reply, reply_region) = match step {
+            RpcStep::Complete(_) => (inner.done.take(), inner.reply, inner.reply_region.take()),
+            _ => (None, None, None),
         };
         drop(inner);
+        reply_region.into_iter().for_each(|region| self.shared.keep_reply_region(region));
         match step {
             RpcStep::UnlinkAll => {
                 mds.into_iter().flatten().for_each(|md| self.shared.node.unlink(md));

@@ -3,7 +3,7 @@
 use super::buffer_counts::{BufferCounts, REQUESTS_PER_BUFFER, reservation};
 use super::handler::Sender;
 use super::incoming::{Incoming, Serving};
-use super::shared::{Lane, Registry};
+use super::shared::{Lane, Registry, RegistryKey};
 use super::workers::{Task, with_short_tasks};
 use crate::wire::{
     Features, IncomingRequest, MESSAGE_LEN, ReceivedBody, Reply, Service, Status, Unanswerable,
@@ -73,7 +73,6 @@ impl RequestBuffers {
     }
 
     fn post_new(self: &Arc<Self>, service: Service) {
-        let key = self.posted.take_key();
         let capacity = if service.is_framework() { 1 } else { REQUESTS_PER_BUFFER };
         let inner = RequestBufferState {
             region: Arc::new(Region::zeroed(usize::from(capacity) * MESSAGE_LEN)),
@@ -85,15 +84,14 @@ impl RequestBuffers {
             unread: 0,
         };
         let inner = Mutex::new(inner);
-        let buffer = Arc::new(RequestBuffer { buffers: Arc::clone(self), key, service, capacity, inner });
-        self.posted.add(key, Arc::clone(&buffer));
-        buffer.post();
+        let buffers = Arc::clone(self);
+        self.posted.add(|key| RequestBuffer { buffers, key, service, capacity, inner }).post();
     }
 }
 
 struct RequestBuffer {
     buffers: Arc<RequestBuffers>,
-    key: u64,
+    key: RegistryKey,
     service: Service,
     /// The number of requests that it has space for.
     capacity: u16,

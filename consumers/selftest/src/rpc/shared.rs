@@ -4,12 +4,11 @@ use super::config::RpcConfig;
 use super::counters::Counters;
 use super::match_bits::MatchBits;
 use super::workers::{Task, TaskQueue, with_short_tasks};
-use crate::wire::Message;
-use foldhash::HashMap;
+use crate::wire::{MESSAGE_LEN, Message};
 use lnet_api::clock::Clock;
 use lnet_api::sync::{Condition, lock};
-use lnet_api::{Destination, Errno, MessageId, Node, NotSent, SendEvents, SendPool};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use lnet_api::{Destination, Errno, MessageId, Node, NotSent, Region, SendEvents, SendPool};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The group of threads that runs a task.
@@ -48,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) other: Arc<TaskQueue>,
     /// Sends requests and replies.
     pub(crate) messages: SendPool<MessageEvents>,
+    /// Memory for replies that no RPC uses.
+    reply_regions: Mutex<Vec<Arc<Region>>>,
     /// Whether the engine is closed: then no RPC begins.
     is_closed: AtomicBool,
     /// Whether the last transfer of bulk data was a long one.
@@ -57,10 +58,14 @@ pub(crate) struct Shared {
 /// The most bytes of bulk data of an RPC whose steps are short: threads share the work of longer ones.
 const SHORT_TRANSFER: usize = 16 << 10;
 
+/// The most regions for replies that are kept.
+const MAX_REPLY_REGIONS: usize = 64;
+
 impl Shared {
     pub(crate) fn new(node: Arc<Node>, clock: Arc<dyn Clock>, config: RpcConfig) -> Self {
         Self {
             messages: SendPool::new(&node, MessageEvents),
+            reply_regions: Mutex::default(),
             node,
             clock,
             config,
@@ -110,6 +115,22 @@ impl Shared {
         buffer.send(to, owner).map_err(|(_, errno, _)| errno)
     }
 
+    /// Memory for a reply, which holds anything.
+    pub(crate) fn reply_region(&self) -> Arc<Region> {
+        let kept = lock(&self.reply_regions).pop();
+        kept.unwrap_or_else(|| Arc::new(Region::zeroed(MESSAGE_LEN)))
+    }
+
+    /// Keeps the memory of a reply for another, unless LNet may still write to it.
+    pub(crate) fn keep_reply_region(&self, mut region: Arc<Region>) {
+        if Arc::get_mut(&mut region).is_some() {
+            let mut regions = lock(&self.reply_regions);
+            if regions.len() < MAX_REPLY_REGIONS {
+                regions.push(region);
+            }
+        }
+    }
+
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
     }
@@ -121,30 +142,53 @@ impl Shared {
 
 /// The objects of one type that have not ended.
 pub(crate) struct Registry<T> {
-    objects: Mutex<HashMap<u64, Arc<T>>>,
+    objects: Mutex<Objects<T>>,
     none_left: Condition,
-    next: AtomicU64,
+}
+
+struct Objects<T> {
+    /// By index, each with its number.
+    all: Vec<Option<(u64, Arc<T>)>>,
+    free: Vec<usize>,
+    last_number: u64,
+}
+
+/// Identifies an object of a registry. No two objects are identified by the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RegistryKey {
+    index: usize,
+    number: u64,
 }
 
 impl<T> Default for Registry<T> {
     fn default() -> Self {
-        Self { objects: Mutex::default(), none_left: Condition::new(), next: AtomicU64::new(0) }
+        let objects = Objects { all: Vec::new(), free: Vec::new(), last_number: 0 };
+        Self { objects: Mutex::new(objects), none_left: Condition::new() }
     }
 }
 
 impl<T> Registry<T> {
-    /// A number for an object.
-    pub(crate) fn take_key(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) fn add(&self, key: u64, object: Arc<T>) {
-        lock(&self.objects).insert(key, object);
-    }
-
-    pub(crate) fn remove(&self, key: u64) {
+    /// Adds the object that `make` makes, with its key.
+    pub(crate) fn add(&self, make: impl FnOnce(RegistryKey) -> T) -> Arc<T> {
         let mut objects = lock(&self.objects);
-        let object = objects.remove(&key);
+        objects.last_number += 1;
+        let number = objects.last_number;
+        let index = objects.free.pop().unwrap_or_else(|| {
+            objects.all.push(None);
+            objects.all.len() - 1
+        });
+        let object = Arc::new(make(RegistryKey { index, number }));
+        objects.all[index] = Some((number, Arc::clone(&object)));
+        object
+    }
+
+    pub(crate) fn remove(&self, key: RegistryKey) {
+        let mut objects = lock(&self.objects);
+        let entry = objects.all.get_mut(key.index);
+        let object = entry.and_then(|entry| entry.take_if(|(number, _)| *number == key.number));
+        if object.is_some() {
+            objects.free.push(key.index);
+        }
         let is_empty = objects.is_empty();
         drop(objects);
         drop(object);
@@ -153,13 +197,22 @@ impl<T> Registry<T> {
         }
     }
 
+    /// The object with this key, if it has not been removed.
+    pub(crate) fn get(&self, key: RegistryKey) -> Option<Arc<T>> {
+        let objects = lock(&self.objects);
+        let (number, object) = objects.all.get(key.index)?.as_ref()?;
+        (*number == key.number).then(|| Arc::clone(object))
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
-        lock(&self.objects).values().map(Arc::clone).collect()
+        self.filter(|_| true)
     }
 
     /// Returns the objects for which `f` is true.
     pub(crate) fn filter(&self, f: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
-        lock(&self.objects).values().filter(|object| f(object)).map(Arc::clone).collect()
+        let objects = lock(&self.objects);
+        let all = objects.all.iter().flatten().map(|(_, object)| object);
+        all.filter(|object| f(object)).map(Arc::clone).collect()
     }
 
     pub(crate) fn wait_until_none(&self) {
@@ -167,5 +220,39 @@ impl<T> Registry<T> {
         while !objects.is_empty() {
             objects = self.none_left.wait(objects);
         }
+    }
+}
+
+impl<T> Objects<T> {
+    const fn is_empty(&self) -> bool {
+        self.all.len() == self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_removed_once_and_its_place_is_used_again() {
+        let registry = Registry::default();
+        let add = |name| {
+            let mut key = None;
+            registry.add(|its| {
+                key = Some(its);
+                name
+            });
+            key.unwrap()
+        };
+        let (first, second) = (add("first"), add("second"));
+        registry.remove(first);
+        let third = add("third");
+        assert_eq!((third.index, registry.all().len()), (first.index, 2));
+        registry.remove(first);
+        assert_eq!(registry.get(third).as_deref(), Some(&"third"));
+        assert!(registry.get(first).is_none());
+        registry.remove(third);
+        registry.remove(second);
+        registry.wait_until_none();
     }
 }
