@@ -131,6 +131,22 @@ fn send_all(import: &Arc<Import>, requests: impl Iterator<Item = Request>, at_on
     }
 }
 
+/// Fails if the memory of a reply is used for a later one while the program has it.
+#[test]
+fn replies_that_the_program_keeps_stay_as_they_are() {
+    let fixture = Fixture::start();
+    let import = fixture.import("keeper");
+    let call = |number| import.call(count(number)).unwrap();
+    let kept: Vec<_> = (1..=40).map(|number| (number, call(number))).collect();
+    for number in 41..=80_u64 {
+        assert_eq!(call(number).buffer(1), Some(&number.to_ne_bytes()[..]));
+    }
+    for (number, reply) in kept {
+        assert_eq!(reply.buffer(1), Some(&u64::to_ne_bytes(number)[..]));
+    }
+    import.close();
+}
+
 #[test]
 fn a_client_connects_calls_and_disconnects() {
     let fixture = Fixture::start();

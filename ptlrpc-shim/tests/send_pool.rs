@@ -10,7 +10,9 @@ use lnet as _;
 use md::{attach_buffer, forward_events, local_process};
 use ptlrpc::Errno;
 use ptlrpc::clock::{Clock, ManualClock, Time};
-use ptlrpc::lnet::{Destination, Event, Md, MessageId, Node, NotSent, Region, SendEvents, SendPool};
+use ptlrpc::lnet::{
+    Destination, Event, Md, MessageId, Node, NotSent, ProcessId, Region, SendEvents, SendPool,
+};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
@@ -51,7 +53,11 @@ impl Scene {
     }
 
     fn try_send(&self, number: u32, bytes: &[u8]) -> Result<MessageId, Errno> {
-        let to = Destination { from: None, to: local_process(), portal: 7, match_bits: 5, offset: 0 };
+        self.try_send_to(local_process(), number, bytes)
+    }
+
+    fn try_send_to(&self, to: ProcessId, number: u32, bytes: &[u8]) -> Result<MessageId, Errno> {
+        let to = Destination { from: None, to, portal: 7, match_bits: 5, offset: 0 };
         let mut buffer = self.pool.buffer(bytes.len(), None)?;
         buffer.bytes_mut().copy_from_slice(bytes);
         assert_eq!(buffer.bytes(), bytes);
@@ -147,6 +153,23 @@ fn an_aborted_message_has_one_outcome_and_its_descriptor_is_not_used_again() {
     assert_eq!(scene.outcomes.recv().unwrap(), (2, Ok(())));
     assert_eq!(arrived.next(), b"other");
     assert!(scene.outcomes.try_recv().is_err());
+}
+
+#[test]
+fn a_message_that_is_not_sent_is_returned_and_its_descriptor_is_used_again() {
+    let _exclusive = exclusive::exclusive();
+    let scene = Scene::new();
+    let arrived = scene.attach();
+    let nowhere = ProcessId::lustre("10.9.9.9@tcp".parse().unwrap());
+    for number in [1, 3] {
+        scene.try_send_to(nowhere, number, b"first").unwrap();
+        let not_sent = Err((Errno::HostUnreachable, b"first".to_vec()));
+        assert_eq!(scene.outcomes.recv().unwrap(), (number, not_sent));
+        scene.send(number + 1, b"other");
+        assert_eq!(scene.outcomes.recv().unwrap(), (number + 1, Ok(())));
+        assert_eq!(arrived.next(), b"other");
+    }
+    assert!(scene.is_idle());
 }
 
 #[test]

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 /// The specification of a transmission: the message, its destination, and the match bits.
 #[derive(Debug)]
 pub(super) struct TransmissionSpec<'a> {
-    pub(super) message: RequestMessage<'a>,
+    pub(super) message: &'a RequestMessage<'a>,
     pub(super) peer: ProcessId,
     pub(super) request_portal: u32,
     pub(super) reply_portal: u32,

@@ -54,8 +54,9 @@ impl Rpc {
             bits,
         });
         let reply_by_mbits = facts.agreed_flags.contains(ConnectFlags::REP_MBITS) && !is_connect;
+        let message = RequestMessage { request: &self.request, fields };
         let spec = TransmissionSpec {
-            message: RequestMessage { request: &self.request, fields },
+            message: &message,
             peer: facts.peer,
             request_portal: self.request.portal.unwrap_or(config.portals.request).0,
             reply_portal: config.portals.reply.0,
