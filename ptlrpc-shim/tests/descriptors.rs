@@ -28,7 +28,7 @@ fn a_put_arrives_and_memory_is_released_after_the_last_event() {
     }
     let first = arrived.recv().unwrap();
     assert_eq!((first.kind, first.match_bits, first.mlength, first.hdr_data), (EventKind::Put, 5, 8, 9));
-    assert_eq!((first.initiator, first.offset, first.unlinked), (Some(local_process()), 0, false));
+    assert_eq!((first.initiator(), first.offset, first.unlinked), (Some(local_process()), 0, false));
     // SAFETY: the message has arrived, and each has its own bytes.
     assert_eq!(&*unsafe { RegionSlice::new(Arc::clone(&buffer), 0..8) }, b"eight by");
     let second = arrived.recv().unwrap();

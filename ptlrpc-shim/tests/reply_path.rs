@@ -55,7 +55,7 @@ fn replies_take_the_path_of_the_request_or_another_if_its_ni_is_removed() {
     let path = |word: &[u8]| {
         let got = client.ask(&client.body(ECHO), &[word]);
         assert_eq!(got.buffers, [word]);
-        (got.event.source.unwrap().nid, got.event.target.unwrap().nid)
+        (got.event.source().unwrap().nid, got.event.target().unwrap().nid)
     };
     assert_eq!(path(b"word"), (nid(FIRST), nid(SECOND)));
     assert_eq!(server.service.counts().replies_again, 0);

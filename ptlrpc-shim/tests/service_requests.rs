@@ -82,7 +82,7 @@ fn a_request_has_its_source_and_its_destination() {
     let xid = client.xids.take();
     let got = client.send(xid, &client.body(ECHO), &[]).reply();
     assert_eq!(seen.recv().unwrap(), (local_process(), local_process(), Nid::LOOPBACK, xid));
-    assert_eq!(got.event.source, Some(local_process()));
+    assert_eq!(got.event.source(), Some(local_process()));
     assert_eq!((got.body.status, got.body.transno, got.body.last_committed), (7, 9, 8));
 }
 

@@ -14,12 +14,9 @@ pub struct Event {
     pub status: Result<(), Errno>,
     /// Whether the event is the last of its descriptor, whose memory LNet no longer accesses.
     pub unlinked: bool,
-    /// The sender of an incoming message, by its primary NID.
-    pub initiator: Option<ProcessId>,
-    /// The NI that an incoming message was sent from, where replies go.
-    pub source: Option<ProcessId>,
-    /// The local NI that an incoming message was sent to.
-    pub target: Option<ProcessId>,
+    initiator: sys::lnet_process_id,
+    source: sys::lnet_process_id,
+    target: sys::lnet_process_id,
     /// The match bits that the sender chose.
     pub match_bits: u64,
     /// Number of bytes that the sender requested.
@@ -50,14 +47,29 @@ impl MdOwner for MdContext {
 }
 
 impl Event {
+    /// The sender of an incoming message, by its primary NID.
+    pub fn initiator(&self) -> Option<ProcessId> {
+        ProcessId::from_c(self.initiator)
+    }
+
+    /// The NI that an incoming message was sent from, where replies go.
+    pub fn source(&self) -> Option<ProcessId> {
+        ProcessId::from_c(self.source)
+    }
+
+    /// The local NI that an incoming message was sent to.
+    pub fn target(&self) -> Option<ProcessId> {
+        ProcessId::from_c(self.target)
+    }
+
     fn from_c(event: &sys::lnet_event) -> Self {
         Self {
             kind: EventKind::from_c(event.r#type),
             status: Errno::check(event.status).map(drop),
             unlinked: event.unlinked != 0,
-            initiator: ProcessId::from_c(event.initiator),
-            source: ProcessId::from_c(event.source),
-            target: ProcessId::from_c(event.target),
+            initiator: event.initiator,
+            source: event.source,
+            target: event.target,
             match_bits: event.match_bits,
             rlength: event.rlength,
             mlength: event.mlength,

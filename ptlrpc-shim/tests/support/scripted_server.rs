@@ -56,8 +56,8 @@ impl EventHandler for RequestEvents {
             let received = Received {
                 part,
                 xid: Xid(event.match_bits),
-                source: event.source.unwrap(),
-                target: event.target.unwrap(),
+                source: event.source().unwrap(),
+                target: event.target().unwrap(),
             };
             let _ = self.sender.lock().unwrap().send(received);
         }

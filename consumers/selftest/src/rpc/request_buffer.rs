@@ -181,8 +181,8 @@ impl RequestBuffer {
             is_good: event.status.is_ok(),
             offset: event.offset as usize,
             length: event.mlength as usize,
-            source: event.source,
-            target: event.target,
+            source: event.source(),
+            target: event.target(),
         });
         drop(inner);
         shared.counters.request_received();

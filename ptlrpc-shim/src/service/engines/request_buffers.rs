@@ -224,7 +224,8 @@ impl EventHandler for RequestEvents {
 impl RequestEvents {
     fn on_put(&self, event: &Event) {
         self.counters.arrived.add_one();
-        let (Some(peer), Some(source), Some(target)) = (event.initiator, event.source, event.target) else {
+        let (Some(peer), Some(source), Some(target)) = (event.initiator(), event.source(), event.target())
+        else {
             return self.counters.dropped(Dropped::Malformed);
         };
         let (start, len) = (event.offset as usize, event.mlength as usize);
