@@ -239,7 +239,8 @@ impl<E: SendEvents> SendPool<E> {
         lock(&self.shared.state).in_progress()
     }
 
-    /// Waits until no message is in progress, but not longer than until `until`. Returns whether none is.
+    /// Waits until no message is in progress, but not longer than until `until`. Returns whether none is. Then all that were not sent have
+    /// been handled; the outcome of the last one that was sent may still be.
     pub fn wait_until_idle(&self, clock: &dyn Clock, until: Time) -> bool {
         let mut state = lock(&self.shared.state);
         while state.in_progress() > 0 && clock.now() < until {
