@@ -20,6 +20,8 @@ use support::*;
 const MIB: usize = 1 << 20;
 /// A part of a message at which a router begins to send it on.
 const PART: usize = MIB / 2;
+/// The smallest such part.
+const BEGIN: usize = 64 << 10;
 /// The number of the client's connection.
 const CLIENT_CONN: u64 = 7;
 
@@ -225,6 +227,34 @@ fn a_large_message_is_sent_on_before_its_end_has_arrived() {
         acknowledge(&mut server.bulk, cookies);
     }
     assert_eq!(site.cut_through() - before, 3);
+    site.wait_until_idle();
+}
+
+/// Fails if a router waits for more than the first 64 KiB before it begins, or keeps what arrives later until more is there.
+#[test]
+fn each_part_of_a_large_message_leaves_as_it_arrives() {
+    let mut site = Site::new(running_clock(), |_| {});
+    let mut server = site.warm_up();
+    let payload = pattern(MIB, 4);
+    let bytes = site.next_message(payload);
+    let (head, mut rest) = bytes.split_at(bytes.len() - MIB);
+    let mut part = |length: usize| {
+        let (part, others) = rest.split_at(length);
+        rest = others;
+        part
+    };
+    site.client.send(&[head, part(BEGIN)].concat());
+    let (cookies, _) = read_head(&mut server.bulk);
+    let mut got = server.bulk.read(BEGIN);
+    for length in [1, 100_000, 300_000, 2] {
+        site.client.send(part(length));
+        got.extend(server.bulk.read(length));
+    }
+    let left = MIB - got.len();
+    site.client.send(part(left));
+    got.extend(server.bulk.read(left));
+    assert!(got == payload);
+    acknowledge(&mut server.bulk, cookies);
     site.wait_until_idle();
 }
 

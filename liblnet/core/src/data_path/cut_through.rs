@@ -58,7 +58,7 @@ impl DataPath {
         };
         match decide_cut_through(facts) {
             CutThroughDecision::Never => CutThrough::Never,
-            CutThroughDecision::NotYet => CutThrough::NotYet,
+            CutThroughDecision::NotYet(arrived) => CutThrough::NotYet(arrived),
             CutThroughDecision::Begin => {
                 let mut outgoing: Pooled<OutgoingMessage> =
                     self.new_message(message.peer_ni.as_ref(), &message.header);

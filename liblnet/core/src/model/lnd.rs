@@ -363,8 +363,8 @@ pub trait Upcalls: Send + Sync {
 pub enum CutThrough {
     /// The message is received as a whole: the driver need not ask again.
     Never,
-    /// The driver is to ask again when more has arrived.
-    NotYet,
+    /// The driver is to ask again when this number of bytes has arrived. It reads no more than that before.
+    NotYet(u32),
     /// The driver is to pass this message to [`Upcalls::send_cut_through`], without any lock, and to report to
     /// [`ArrivingMessage::arrival`] what arrives from now on. [`Upcalls::received`] ends the arrival.
     Begin(Pooled<OutgoingMessage>),

@@ -72,8 +72,8 @@ pub(crate) struct CutThroughFacts {
 pub(crate) enum CutThroughDecision {
     /// The message is received as a whole.
     Never,
-    /// More has to arrive first.
-    NotYet,
+    /// More has to arrive first: this number of bytes in all.
+    NotYet(u32),
     /// The message may be begun, if its next hop takes it at once.
     Begin,
 }
@@ -81,11 +81,11 @@ pub(crate) enum CutThroughDecision {
 /// Decides whether a message may be sent on before its rest has arrived.
 pub(crate) const fn decide(facts: CutThroughFacts) -> CutThroughDecision {
     let CutThroughFacts { is_on, length, arrived, is_confirmed, is_quick } = facts;
-    let missing = length.saturating_sub(arrived);
-    if !is_on || !is_confirmed || !is_quick || missing < MIN_MISSING {
+    let when_begun = if arrived < MIN_ARRIVED { MIN_ARRIVED } else { arrived };
+    if !is_on || !is_confirmed || !is_quick || length.saturating_sub(when_begun) < MIN_MISSING {
         CutThroughDecision::Never
-    } else if arrived < MIN_ARRIVED {
-        CutThroughDecision::NotYet
+    } else if arrived < when_begun {
+        CutThroughDecision::NotYet(when_begun)
     } else {
         CutThroughDecision::Begin
     }
@@ -102,12 +102,14 @@ mod tests {
         const KIB: u32 = 1 << 10;
         // (on, length, arrived, confirmed, quick, decision)
         let table = [
-            ("the first bytes", true, MIB, 100, true, true, NotYet),
+            ("the first bytes", true, MIB, 100, true, true, NotYet(64 * KIB)),
             ("a part", true, MIB, 64 * KIB, true, true, Begin),
             ("most of it", true, MIB, 960 * KIB, true, true, Begin),
             ("nearly all", true, MIB, 961 * KIB, true, true, Never),
             ("all", true, MIB, MIB, true, true, Never),
             ("just large enough", true, 128 * KIB, 64 * KIB, true, true, Begin),
+            ("the first bytes of that", true, 128 * KIB, 0, true, true, NotYet(64 * KIB)),
+            ("the first bytes of a somewhat smaller one", true, 127 * KIB, 0, true, true, Never),
             ("small", true, 4 * KIB, KIB, true, true, Never),
             ("switched off", false, MIB, 64 * KIB, true, true, Never),
             ("from a node that does not send it again", true, MIB, 64 * KIB, false, true, Never),

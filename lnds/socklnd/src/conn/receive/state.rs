@@ -17,9 +17,6 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// The part of a large payload that is read and sent on at once, in bytes.
-const PART: usize = 256 << 10;
-
 /// The receiving half of a connection.
 #[derive(Debug)]
 pub(crate) struct ReceiveSide {
@@ -141,8 +138,8 @@ pub(super) struct Payload {
     pub(super) surplus: usize,
     /// Whether the payload has been passed to the core.
     pub(super) delivered: bool,
-    /// Whether the core may send the message on before it is complete.
-    pub(super) may_cut_through: bool,
+    /// The number of bytes with which the core decides whether the message is sent on before it is complete; `None`: it does not.
+    pub(super) ask_at: Option<usize>,
     pub(super) pending: Pending,
 }
 
@@ -237,10 +234,11 @@ impl Payload {
         let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
         let surplus = pending.length - wanted;
         // A payload with a checksum may turn out to be wrong at its end.
-        let may_cut_through = matches!(message, Some(ArrivingMessage::ForAnother(_)))
+        let may_be_sent_on = matches!(message, Some(ArrivingMessage::ForAnother(_)))
             && surplus == 0
             && pending.check.is_none();
-        Self { message, wanted, got: 0, surplus, delivered: false, may_cut_through, pending }
+        let ask_at = may_be_sent_on.then_some(0);
+        Self { message, wanted, got: 0, surplus, delivered: false, ask_at, pending }
     }
 
     /// Whether everything that is to be received is here.
@@ -261,16 +259,17 @@ impl Payload {
         if let Some(arrival) = message.arrival() {
             return Some(Report::Arrived(Arc::clone(arrival), self.got));
         }
-        if !self.may_cut_through {
+        if self.ask_at.is_none_or(|at| self.got < at) {
             return None;
         }
-        match upcalls.cut_through(message, self.got) {
+        let decision = upcalls.cut_through(message, self.got);
+        self.ask_at = match &decision {
+            CutThrough::NotYet(at) => Some(*at as usize),
+            CutThrough::Begin(_) | CutThrough::Never => None,
+        };
+        match decision {
             CutThrough::Begin(message) => Some(Report::SendsOn(message)),
-            CutThrough::NotYet => None,
-            CutThrough::Never => {
-                self.may_cut_through = false;
-                None
-            }
+            CutThrough::NotYet(_) | CutThrough::Never => None,
         }
     }
 
@@ -298,10 +297,14 @@ impl Payload {
         self.wanted - self.got
     }
 
-    /// Number of bytes to read next: a part of a payload that is sent on while it arrives, which leaves while the next part is read.
+    /// Number of bytes to read next: those with which the core decides whether the message is sent on, and then all that are there. What a
+    /// call has brought is sent on before the next.
     #[inline]
     pub(super) fn next_part(&self) -> usize {
-        if self.may_cut_through { self.missing().min(PART) } else { self.missing() }
+        match self.ask_at {
+            Some(at) if at > self.got => self.missing().min(at - self.got),
+            _ => self.missing(),
+        }
     }
 }
 
@@ -310,6 +313,16 @@ mod tests {
     use super::*;
 
     fn payload(wanted: usize, got: usize, surplus: usize, delivered: bool) -> RxState {
+        RxState::Payload(payload_with(wanted, got, surplus, delivered, None))
+    }
+
+    fn payload_with(
+        wanted: usize,
+        got: usize,
+        surplus: usize,
+        delivered: bool,
+        ask_at: Option<usize>,
+    ) -> Payload {
         let pending = Pending {
             length: wanted + surplus,
             ack: None,
@@ -319,8 +332,7 @@ mod tests {
             ack_for: AckFor::Unanswered,
             check: None,
         };
-        let may_cut_through = false;
-        RxState::Payload(Payload { message: None, wanted, got, surplus, delivered, may_cut_through, pending })
+        Payload { message: None, wanted, got, surplus, delivered, ask_at, pending }
     }
 
     #[test]
@@ -338,6 +350,20 @@ mod tests {
             ("receiving has ended", RxState::Over, Pause, Pause),
         ] {
             assert_eq!((state.next(false), state.next(true)), (socket_has_bytes, socket_is_empty), "{what}");
+        }
+    }
+
+    #[test]
+    fn no_more_of_a_payload_is_read_at_once_than_the_core_wants_before_it_decides() {
+        for (what, ask_at, got, next_part) in [
+            ("no decision is due", None, 100, 900),
+            ("it has not been asked", Some(0), 0, 1000),
+            ("it wants more", Some(300), 0, 300),
+            ("a part of that is here", Some(300), 299, 1),
+            ("all of that is here", Some(300), 300, 700),
+            ("it wants more than there is", Some(2000), 100, 900),
+        ] {
+            assert_eq!(payload_with(1000, got, 0, false, ask_at).next_part(), next_part, "{what}");
         }
     }
 }
