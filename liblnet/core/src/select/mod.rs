@@ -41,7 +41,7 @@ use compare::best;
 use direct::{best_local_ni_to, best_net, best_pair, partner_of, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
 use preferring::Preferring;
-use routed::{better_route, bound_ni, over_gateway};
+use routed::{better_route, bound_ni, over_gateway, over_gateway_without_binding};
 use std::sync::Arc;
 
 /// Selects the path of a request of this node (core-behaviour 2.2). `destination` is the peer NI of the NID that the
@@ -151,7 +151,8 @@ fn select_path_to_named(
     let reserved = path_request.reserved || path_request.forwarded || peer.is_multi_rail();
     let Some(net) = nets.net(named.nid().net()) else {
         let bound = if reserved { None } else { bound_ni(paths, named) };
-        return match bound.map(|ni| over_gateway(paths, named, peer, Some(ni), path_request)) {
+        let by_bound = |ni| over_gateway_without_binding(paths, named, peer, Some(ni), path_request);
+        return match bound.map(by_bound) {
             Some(Ok(chosen)) if !chosen.is_last_resort() => Ok(chosen),
             _ => over_gateway(paths, named, peer, None, path_request),
         };

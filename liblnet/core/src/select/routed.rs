@@ -52,6 +52,20 @@ pub(super) fn over_gateway(
     source: Option<&Arc<Ni>>,
     path_request: &PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
+    let chosen = over_gateway_without_binding(paths, named, peer, source, path_request)?;
+    let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
+    let sticks = may_stick && named.sticky().is_none() && !named.criteria().prefers_local_nis();
+    Ok(chosen.sticking(sticks))
+}
+
+/// The path of [`over_gateway`], which does not bind the peer to an interface: for one that is bound, from `source`.
+pub(super) fn over_gateway_without_binding(
+    paths: Paths<'_>,
+    named: &Arc<PeerNi>,
+    peer: &Peer,
+    source: Option<&Arc<Ni>>,
+    path_request: &PathRequest<'_>,
+) -> Result<ChosenPath, Errno> {
     if is_any_nid_meant(peer, source, *path_request) {
         let routed = best(routed_nets(paths, peer, named, *path_request));
         let (_, (peer_net, hop)) = routed.ok_or(Errno::HostUnreachable)?;
@@ -66,10 +80,8 @@ pub(super) fn over_gateway(
         _ => best(hops(paths, net, peer, preferring, source, *path_request)).map(|(_, hop)| hop),
     };
     let hop = hop.ok_or(Errno::HostUnreachable)?;
-    let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
-    let sticks = may_stick && named.sticky().is_none() && !named.criteria().prefers_local_nis();
     let choice = if source.is_none() { Choice::LocalEnd } else { Choice::Neither };
-    Ok(ChosenPath::over(paths.nets, hop, named, choice).sticking(sticks))
+    Ok(ChosenPath::over(paths.nets, hop, named, choice))
 }
 
 /// Whether a message may go to another NID of the peer behind a gateway than the one that was named.
