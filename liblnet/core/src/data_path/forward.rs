@@ -4,7 +4,7 @@ use super::DataPath;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::{OutgoingMessage, Pooled, TransitMessage};
 use crate::model::{Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
-use crate::router::{BufferGrant, BufferRequest, Waiting};
+use crate::router::{BufferGrant, BufferRequest, Served, Waiting};
 use crate::select::ChosenPath;
 use crate::stats::MessageOutcome;
 use lnet_log::LogClass;
@@ -162,10 +162,15 @@ impl DataPath {
 
     /// Returns the buffer of a message that has ended; waiting messages may get it.
     pub(crate) fn return_buffer(&self, buffer: Box<RouterBuffer>) {
-        let (one, other) = self.router_buffers.give_back(buffer);
-        if one.is_some() || other.is_some() {
-            self.resume_waiting(one.into_iter().chain(other));
+        let served = self.router_buffers.give_back(buffer);
+        if served.by_buffer.is_some() || served.by_credit.is_some() {
+            self.resume_served(served);
         }
+    }
+
+    #[inline(never)]
+    fn resume_served(&self, served: Served) {
+        self.resume_waiting(served.by_buffer.into_iter().chain(served.by_credit));
     }
 
     /// Resumes messages that have got their buffers: their drivers receive them.

@@ -62,6 +62,7 @@ impl<V> NidMap<V> {
     }
 
     /// The value of `nid`, which `make` makes if there is none.
+    #[inline]
     pub(crate) fn get_or_insert_with(&mut self, nid: Nid, make: impl FnOnce() -> V) -> &mut V {
         let Some(short) = nid.to_u64() else { return self.long.entry(nid).or_insert_with(make) };
         if 2 * (self.used + 1) > self.places.len() {

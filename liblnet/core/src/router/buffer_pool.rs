@@ -66,6 +66,7 @@ struct Queued {
 
 impl Pool {
     /// A buffer for a message to this kind of next hop; `None` if the message has to wait.
+    #[inline]
     pub(super) fn take(&mut self, place: BufferPlace, onward: Onward) -> Option<Box<RouterBuffer>> {
         self.serves_routers |= onward == Onward::ToRouter;
         if !self.has_unused(onward) {
@@ -97,7 +98,13 @@ impl Pool {
     }
 
     /// Removes the message that has waited longest among those for which a buffer is free.
+    #[inline]
     pub(super) fn next_waiting(&mut self) -> Option<(Nid, Waiting)> {
+        if self.to_destinations.is_empty() && self.to_routers.is_empty() { None } else { self.take_first() }
+    }
+
+    #[inline(never)]
+    fn take_first(&mut self) -> Option<(Nid, Waiting)> {
         let first = |queue: &VecDeque<Queued>| queue.front().map(|queued| queued.number);
         let to_destination = first(&self.to_destinations).filter(|_| self.has_unused(Onward::ToDestination));
         let to_router = first(&self.to_routers).filter(|_| self.has_unused(Onward::ToRouter));
@@ -183,7 +190,11 @@ impl Pool {
     }
 
     /// Frees buffers beyond the configured number.
+    #[inline]
     fn trim(&mut self) {
-        self.free.truncate(self.limit().saturating_sub(self.used) as usize);
+        let most = self.limit().saturating_sub(self.used) as usize;
+        if self.free.len() > most {
+            self.free.truncate(most);
+        }
     }
 }

@@ -49,6 +49,13 @@ pub(crate) enum BufferGrant {
     Refused(Pooled<TransitMessage>),
 }
 
+/// The waiting messages that have got their buffers because one was returned: by its memory, and by its router credit.
+#[derive(Default)]
+pub(crate) struct Served {
+    pub(crate) by_buffer: Option<Waiting>,
+    pub(crate) by_credit: Option<Waiting>,
+}
+
 /// The counters of forwarded messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
@@ -126,10 +133,10 @@ impl RouterBuffers {
 
     /// Returns a buffer to its pool. Returns the waiting messages that have got a buffer now.
     #[inline]
-    pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> (Option<Waiting>, Option<Waiting>) {
+    pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> Served {
         match self.cpts.get(buffer.place.cpt) {
             Some(cpt) => lock(cpt).give_back(buffer),
-            None => (None, None),
+            None => Served::default(),
         }
     }
 
@@ -256,7 +263,7 @@ impl CptBuffers {
     }
 
     /// Returns a buffer. Its memory may go to a message that waits for this size, its router credit to one of the same peer NI.
-    fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> (Option<Waiting>, Option<Waiting>) {
+    fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> Served {
         let BufferPlace { cpt, size } = buffer.place;
         if let Some(bytes) = buffer.sent.take() {
             self.forwarded.messages += 1;
@@ -266,7 +273,7 @@ impl CptBuffers {
         if let Some(pool) = self.pools.get_mut(size) {
             pool.put(buffer);
         }
-        (self.serve(cpt, size), from.and_then(|from| self.release(cpt, from)))
+        Served { by_buffer: self.serve(cpt, size), by_credit: from.and_then(|from| self.release(cpt, from)) }
     }
 
     /// Gives an unused buffer to the first message that waits for one.

@@ -20,8 +20,8 @@ fn begin_wait(_: &mut TransitMessage) -> Arc<dyn DeferredRx> {
     Arc::new(NoDriver)
 }
 
-fn served((one, other): (Option<Waiting>, Option<Waiting>)) -> Vec<Waiting> {
-    one.into_iter().chain(other).collect()
+fn served(Served { by_buffer, by_credit }: Served) -> Vec<Waiting> {
+    by_buffer.into_iter().chain(by_credit).collect()
 }
 
 fn tcp(address: u32) -> Nid {

@@ -11,7 +11,7 @@ mod stopping;
 pub use buffer_pool::PoolState;
 pub(crate) use buffer_pool::Waiting;
 pub use buffers::Forwarded;
-pub(crate) use buffers::{BufferGrant, BufferRequest, RouterBuffers};
+pub(crate) use buffers::{BufferGrant, BufferRequest, RouterBuffers, Served};
 pub use cut_through::CutThroughCounts;
 pub(crate) use cut_through::{CutThroughDecision, CutThroughFacts, decide as decide_cut_through};
 pub(crate) use gateway_checks::{DueCheck, Gateway, GatewayChecks, NetRoutes};
