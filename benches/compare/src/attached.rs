@@ -4,7 +4,7 @@
 use crate::contestant::{Contestant, Sample};
 use crate::cpu;
 use crate::error::{Error, context};
-use crate::lnet::{self, CLIENT, Length, NETWORKS, SERVER};
+use crate::lnet::{self, CLIENT, Length, NETWORKS, SERVER, WAIT_SPIN};
 use crate::peer_process::{Peer, free_port, output_of};
 use crate::scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ impl Attached {
         let mut command = Command::new(&self.program);
         command.env("LNET_RUNTIME_DIR", directory.path()).env("LNET_ATTACH", node);
         if self.nodes == Nodes::OneAsleep {
-            command.env("LNET_WAIT_SPIN", "0");
+            command.env(WAIT_SPIN, "0");
         }
         command
     }

@@ -129,19 +129,26 @@ struct RouterUse {
 pub(crate) const NAME: &str = "LNet";
 /// Name in the report of LNet through a router.
 pub(crate) const ROUTED: &str = "LNet, router";
+/// The same where client and server do not look twice before they sleep.
+const ROUTED_SLEEPING: &str = "LNet, router, ends that sleep";
 
 pub(crate) const NETWORKS: &str = "LNET_NETWORKS";
+/// The time for which a thread that waits looks again and again before it sleeps.
+pub(crate) const WAIT_SPIN: &str = "LNET_WAIT_SPIN";
 
 pub(crate) struct Lnet {
     /// The path of `lnet_perf`.
     program: PathBuf,
     way: PathKind,
+    /// Whether client and server do not look twice before they sleep.
+    sleeps: bool,
 }
 
 impl Contestant for Lnet {
     fn name(&self) -> &'static str {
         match self.way {
             PathKind::Direct => NAME,
+            PathKind::ThroughRouter if self.sleeps => ROUTED_SLEEPING,
             PathKind::ThroughRouter => ROUTED,
             PathKind::SharedMemory => "LNet, shared memory (shmlnd)",
         }
@@ -202,7 +209,12 @@ impl Lnet {
     }
 
     pub(crate) fn by(program: &Path, way: PathKind) -> Self {
-        Self { program: program.to_owned(), way }
+        Self { program: program.to_owned(), way, sleeps: false }
+    }
+
+    /// The same contestant with a client and a server that do not look twice before they sleep.
+    pub(crate) fn sleeping(self) -> Self {
+        Self { sleeps: true, ..self }
     }
 
     /// Returns the number of allocations for each operation, which the preloaded library counts.
@@ -256,6 +268,9 @@ impl Lnet {
             let mut words = before(side).into_iter().chain([self.program.clone().into_os_string()]);
             let mut command = Command::new(words.next().unwrap_or_default());
             configure(command.args(words), port).envs(self.way.variables(side));
+            if self.sleeps && side != Side::Router {
+                command.env(WAIT_SPIN, "0");
+            }
             command
         };
         let serving = |side: Side, role: &str| {

@@ -40,8 +40,9 @@ fn table() -> Vec<Scenario> {
 
 pub(crate) fn measure(options: &Options) -> Result<Results, Error> {
     let program = options.lnet_perf.as_deref().ok_or("there is no --lnet-perf to be a router")?;
+    let routed = || Lnet::by(program, PathKind::ThroughRouter);
     let mut entrants: Vec<Entrant> =
-        vec![present(Lnet::by(program, PathKind::ThroughRouter)), present(Lnet::new(program))];
+        vec![present(routed()), present(routed().sleeping()), present(Lnet::new(program))];
     entrants.extend(RELAYS.map(present));
     entrants.extend([Mode::Polled, Mode::Acknowledged].map(present));
     let options = Options { repeat_limit: options.repeat_limit.min(REPEAT_LIMIT), ..options.clone() };

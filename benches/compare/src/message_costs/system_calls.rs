@@ -7,7 +7,7 @@
 use super::Cost;
 use crate::error::{Error, context};
 use crate::lnet::{Lnet, PathKind, Side};
-use crate::scenario::{Operation, Scenario};
+use crate::scenario::{MIB, Operation, Scenario};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,13 +34,15 @@ enum Threads {
 
 const ROUND_TRIP: Scenario = Scenario::RoundTrip { size: 8 };
 const SMALL_PUTS: Scenario = Scenario::Rate { operation: Operation::Put, size: 8, in_flight: 64 };
+const LARGE_GET: Scenario = Scenario::Rate { operation: Operation::Get, size: MIB, in_flight: 1 };
 
-pub(super) const WORK: [Work; 5] = [
+pub(super) const WORK: [Work; 6] = [
     work(PathKind::Direct, ROUND_TRIP, 3_000, Threads::Default),
     work(PathKind::Direct, SMALL_PUTS, 20_000, Threads::Default),
     work(PathKind::ThroughRouter, ROUND_TRIP, 3_000, Threads::Default),
     work(PathKind::ThroughRouter, SMALL_PUTS, 20_000, Threads::Default),
     work(PathKind::ThroughRouter, SMALL_PUTS, 20_000, Threads::Two),
+    work(PathKind::ThroughRouter, LARGE_GET, 1_000, Threads::Default),
 ];
 
 const fn work(way: PathKind, scenario: Scenario, operations: u32, threads: Threads) -> Work {
