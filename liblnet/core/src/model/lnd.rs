@@ -226,7 +226,7 @@ pub enum SendOutcome {
     Done(Pooled<OutgoingMessage>, Result<(), SendFailure>),
     /// The driver keeps the message and will call [`Upcalls::finalize`].
     Pending,
-    /// The same, and the message is on its way: it needs its credits, which are these, no more.
+    /// The same, and the message is on its way, or about to leave with others: it needs its credits, which are these, no more.
     Sent(TakenCredits),
 }
 
