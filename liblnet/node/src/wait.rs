@@ -48,11 +48,12 @@ impl Node {
                     return Ok(found);
                 }
                 let queues = [queue(eq)?];
-                event_wait::wait_for_next(&queues, timeout, &self.spin, progress, |_, polled| read(polled))
+                event_wait::wait(&queues, timeout, &self.spin, progress, |_, polled| read(polled))
             }
             eqs => {
                 let queues = eqs.iter().map(queue).collect::<Result<Vec<_>, _>>()?;
-                event_wait::wait(&queues, timeout, &self.spin, progress, read)
+                event_wait::look(&queues, &mut read)
+                    .or_else(|| event_wait::wait(&queues, timeout, &self.spin, progress, read))
             }
         };
         found.transpose()

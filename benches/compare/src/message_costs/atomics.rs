@@ -73,7 +73,7 @@ fn atomic_instructions(text: &str) -> HashSet<u64> {
     text.lines().filter_map(address).collect()
 }
 
-/// How often instructions of `object` at these addresses were executed, by a file of callgrind without compression.
+/// The number of times that instructions of `object` at these addresses were executed, by a file of callgrind without compression.
 fn executed(text: &str, object: &str, addresses: &HashSet<u64>) -> u64 {
     let (mut is_in_object, mut is_of_call, mut sum) = (false, false, 0);
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! Cost of a message, counted and not timed: instructions, atomic ones among them, copies, work of RDMA devices, system calls, allocations. Each cost has a
-//! limit in a file that is checked in; a cost above its limit is a failure.
+//! Cost of a message, counted and not timed: instructions, atomic ones among them, copies, work of RDMA devices, system calls,
+//! allocations. Each cost has a limit in a file that is checked in; a cost above its limit is a failure.
 //!
 //! ```text
 //! compare message-costs --limits FILE --lnet-perf FILE --message-path FILE --tcp-path FILE --o2ib-path FILE

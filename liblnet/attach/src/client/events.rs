@@ -196,7 +196,9 @@ impl AttachedNode {
             has_read.set(true);
             self.progress(timeout)
         };
-        let found = event_wait::wait(queues, timeout, &self.spin, progress, |at, polled| (at, *polled));
+        let read = |at: usize, polled: &Polled| (at, *polled);
+        let found = event_wait::look(queues, read)
+            .or_else(|| event_wait::wait(queues, timeout, &self.spin, progress, read));
         // Somebody else reads the reports from now on.
         if has_read.get()
             && let Some(reports) = try_lock(&self.reports)

@@ -23,25 +23,14 @@ const DRIVER_POLL: Duration = Duration::from_millis(1);
 /// The number of polls without a message after which the thread sleeps.
 const MAX_IDLE_POLLS: u32 = 3;
 
-/// Waits for the first event of `queues`, or for the end of one. Returns what `read` makes of the event and the index of its queue, the
-/// first that has one; the error of [`EventQueue::get`] for a queue that has ended; `None` after `timeout`, which is no limit if it is
-/// `None`. `read` is called as [`EventQueue::get_with`] does.
+/// Waits for the first event of `queues`, in which the caller has just found none ([`look`]), or for the end of one. Returns what `read`
+/// makes of the event and the index of its queue, the first that has one; the error of [`EventQueue::get`] for a queue that has ended;
+/// `None` after `timeout`, which is no limit if it is `None`. `read` is called as [`EventQueue::get_with`] does.
 ///
 /// Events come from `progress`, which runs the I/O of drivers on the calling thread for the time that it is given at most, as
-/// [`lnet_core::lnd::Driver::progress`] does for one, or from other threads. It is not called if `timeout` is zero or an event is there.
+/// [`lnet_core::lnd::Driver::progress`] does for one, or from other threads. It is not called if `timeout` is zero.
 /// The caller is not inside an event handler, unless `timeout` is zero: the awaited event might have to wait for the handler.
 pub fn wait<R>(
-    queues: &[Arc<EventQueue>],
-    timeout: Option<Duration>,
-    spin: &Spin,
-    progress: impl Fn(Duration) -> Progress,
-    mut read: impl FnMut(usize, &Polled) -> R,
-) -> Option<Result<R, Errno>> {
-    look_at(queues, &mut read).or_else(|| wait_for_next(queues, timeout, spin, progress, read))
-}
-
-/// Does the same for queues in which the caller has just found no event.
-pub fn wait_for_next<R>(
     queues: &[Arc<EventQueue>],
     timeout: Option<Duration>,
     spin: &Spin,
@@ -51,7 +40,7 @@ pub fn wait_for_next<R>(
     if timeout == Some(Duration::ZERO) {
         return None;
     }
-    let mut look = || look_at(queues, &mut read);
+    let mut look = || look(queues, &mut read);
     // A deadline that the clock cannot represent means no limit.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     if let Some(found) = spin.run(timeout, || (progress(Duration::ZERO), look())) {
@@ -82,8 +71,8 @@ pub fn wait_for_next<R>(
     }
 }
 
-/// Reads the first event that there is; an error for a queue that has ended.
-fn look_at<R>(
+/// Does what [`wait`] does without waiting: `None` if there is no event.
+pub fn look<R>(
     queues: &[Arc<EventQueue>],
     mut read: impl FnMut(usize, &Polled) -> R,
 ) -> Option<Result<R, Errno>> {

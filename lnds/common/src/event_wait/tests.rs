@@ -45,9 +45,8 @@ impl Rig {
         spin: Duration,
         progress: impl Fn(Duration) -> Progress,
     ) -> Option<Result<(usize, usize), Errno>> {
-        wait(&self.queues, timeout, &Spin::new(spin), progress, |queue, polled| {
-            (queue, polled.event.md.user_ptr)
-        })
+        let read = |queue: usize, polled: &Polled| (queue, polled.event.md.user_ptr);
+        look(&self.queues, read).or_else(|| wait(&self.queues, timeout, &Spin::new(spin), progress, read))
     }
 }
 
