@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 
-/// The size of a thread's buffer. Larger ones gain nothing: bytes that are copied out of them no longer fit the CPU's caches.
-const BUFFER_SIZE: usize = 16 << 10;
+/// The size of a thread's buffer: more than the messages of up to 4 KiB that arrive together most often. Larger ones gain nothing.
+const BUFFER_SIZE: usize = 64 << 10;
 
 thread_local! {
     static BUFFER: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
