@@ -226,7 +226,7 @@ impl DataPath {
         self.note_leaving(&mut message);
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
         let takes_credits = message.peer_ni.is_some() && !message.is_recovery_ping();
-        if takes_credits && self.sending.try_admit(&mut message) {
+        if takes_credits && (self.sending.waives(&message) || self.sending.try_admit(&mut message)) {
             message.waiting_since = None;
         } else if let Some(peer_ni) = message.peer_ni.clone().filter(|_| takes_credits) {
             let expect_wait = |message: &mut OutgoingMessage| self.begin_credit_wait(message, &peer_ni);

@@ -2,6 +2,7 @@
 //! methods about itself; the model does not depend on the engines.
 
 mod arrival;
+mod credit_waiver;
 mod discovery_progress;
 mod discovery_result;
 mod discovery_state;

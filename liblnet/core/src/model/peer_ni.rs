@@ -1,5 +1,6 @@
 //! A peer NI: one interface of another node, with all state that this node keeps about it.
 
+use super::credit_waiver::WaivedLengths;
 use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
 use super::families::AddressFamily;
@@ -66,6 +67,7 @@ pub struct PeerNi {
     /// The lowest number of router credits that the peer NI ever had.
     min_router_credits: AtomicI32,
     pace: SenderPace,
+    waived: WaivedLengths,
 }
 
 impl PeerNi {
@@ -96,6 +98,7 @@ impl PeerNi {
             unresponsive_behind_gateways: AtomicBool::new(false),
             min_router_credits: AtomicI32::new(i32::MAX),
             pace: SenderPace::default(),
+            waived: WaivedLengths::default(),
         }
     }
 
@@ -114,6 +117,11 @@ impl PeerNi {
     /// How large messages for other nodes arrive from the peer NI.
     pub(crate) const fn pace(&self) -> &SenderPace {
         &self.pace
+    }
+
+    /// The messages to the peer NI that need no credits for now.
+    pub(crate) const fn waived(&self) -> &WaivedLengths {
+        &self.waived
     }
 
     /// The latest known incarnation of the peer NI's node.

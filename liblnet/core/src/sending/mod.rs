@@ -32,6 +32,19 @@ pub(crate) enum Admission {
 }
 
 impl Sending {
+    /// Whether a message to a peer NI needs no credits, as its driver would return them at once, and as no message waits for any.
+    #[inline]
+    pub(crate) fn waives(&self, message: &OutgoingMessage) -> bool {
+        let OutgoingMessage { head, held, next_hop, .. } = message;
+        let (Some(ni), Some(peer_ni)) = (&head.ni, &head.peer_ni) else { return false };
+        peer_ni.waived().include(head.header.payload_length)
+            && !message.is_routed()
+            && !held.peer
+            && held.ni.is_none()
+            && peer_ni.tx().credits().0 > 0
+            && ni.tx(&next_hop.nid).credits().0 > 0
+    }
+
     /// Takes the credits that a message to a peer NI does not have yet, the peer NI's first, as far as they are available at the
     /// moment. Returns whether the message has both.
     #[inline]

@@ -8,6 +8,7 @@ use crate::driver_thread::ThreadNumber;
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::{AfterWrite, Unacked};
+use lnet_core::lnd::CreditWaiver;
 use lnet_core::message::TakenCredits;
 use lnet_core::{OutgoingMessage, Pooled, SendFailure};
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use std::collections::VecDeque;
 const MAX_NOOPS: usize = 1024;
 
 /// Maximum length of the payload of a small message. The credits of one come back when it is written, at the latest (wire-tcp 9).
-const MAX_SMALL: usize = 4096;
+const MAX_SMALL: u32 = 4096;
 /// Maximum number of messages in a queue whose credits come back before they are written.
 const MAX_QUEUED_WITHOUT_CREDITS: usize = 32;
 /// Maximum number of messages of a connection without delivery ACKs, from which on small ones keep their credits, too.
@@ -44,6 +45,8 @@ pub(crate) struct SendSide {
     /// Vector that a writer leaves for the next one, so that none allocates.
     spare: Vec<Outgoing>,
     spare_written: Written,
+    /// Lets small messages join those in the queue without credits, as these would come back at once.
+    waiver: Option<CreditWaiver>,
 }
 
 /// The parts of a [`SendSide`] as long as messages are sent.
@@ -51,6 +54,7 @@ pub(super) struct OpenSide<'a> {
     pub(super) queue: &'a mut VecDeque<Outgoing>,
     pub(super) writer: &'a mut Writer,
     pub(super) unacked: &'a mut Unacked<Pooled<OutgoingMessage>>,
+    waiver: &'a mut Option<CreditWaiver>,
 }
 
 /// Whether messages are sent on a connection. Sending that has ended does not begin again.
@@ -162,9 +166,16 @@ impl OpenSide<'_> {
     /// Queues a message. Returns its credits if a thread writes the queue soon: the next messages leave with it, and do not wait for
     /// its credits. Those of a socket that is full do.
     pub(super) fn enqueue(&mut self, mut out: Outgoing, is_written_soon: bool) -> Option<TakenCredits> {
-        let returns = is_written_soon && self.queue.len() < MAX_QUEUED_WITHOUT_CREDITS;
-        let message = out.message.as_mut().filter(|_| returns);
-        let credits = message.and_then(|message| credits_of_small(message, self.unacked.len()));
+        let returns = is_written_soon
+            && self.queue.len() < MAX_QUEUED_WITHOUT_CREDITS
+            && self.unacked.len() <= MAX_UNACKED;
+        let mut credits = None;
+        if !returns {
+            *self.waiver = None;
+        } else if let Some(message) = out.message.as_mut().filter(|message| is_small(message)) {
+            credits = message.take_credits();
+            CreditWaiver::renew(self.waiver, message, MAX_SMALL + 1);
+        }
         self.queue.push_back(out);
         credits
     }
@@ -184,6 +195,7 @@ impl SendSide {
             unacked: Unacked::new(conn_seq),
             spare: Vec::new(),
             spare_written: Written::default(),
+            waiver: None,
         }
     }
 
@@ -200,14 +212,15 @@ impl SendSide {
         let Sending::Open(queue) = &mut self.sending else { return VecDeque::new() };
         let queue = std::mem::take(queue);
         self.sending = Sending::EndedMessages(conn_error);
+        self.waiver = None;
         queue
     }
 
     /// The parts that sending needs; `None` once sending has ended.
     pub(super) const fn open(&mut self) -> Option<OpenSide<'_>> {
-        let Self { sending, writer, unacked, .. } = self;
+        let Self { sending, writer, unacked, waiver, .. } = self;
         match sending {
-            Sending::Open(queue) => Some(OpenSide { queue, writer, unacked }),
+            Sending::Open(queue) => Some(OpenSide { queue, writer, unacked, waiver }),
             Sending::EndedMessages(_) => None,
         }
     }
@@ -221,7 +234,9 @@ impl SendSide {
     ) -> (AfterWrite<Pooled<OutgoingMessage>>, Option<TakenCredits>) {
         let (mut credits, unacked) = (None, self.unacked.len());
         let after_write = self.unacked.written_with(cookie, message, |message| {
-            credits = credits_of_small(message, unacked);
+            if unacked <= MAX_UNACKED && is_small(message) {
+                credits = message.take_credits();
+            }
         });
         (after_write, credits)
     }
@@ -298,8 +313,9 @@ impl SendSide {
     }
 
     /// Ends the work of the calling thread, the writer.
-    pub(super) const fn end_writing(&mut self) {
+    pub(super) fn end_writing(&mut self) {
         self.writer = Writer::Nobody;
+        self.waiver = None;
     }
 
     /// Adds to the writer's batch, up to `limit` messages in all. `full` says that the socket was full just now.
@@ -338,15 +354,15 @@ impl SendSide {
         }
         self.spare = batch;
         self.writer = Writer::Scheduler;
+        self.waiver = None;
         Ok(())
     }
 }
 
-/// Takes the credits that a message returns before its delivery ACK: a small one does, but a gateway has buffers for as many messages as
-/// there are credits.
-fn credits_of_small(message: &mut OutgoingMessage, unacked: usize) -> Option<TakenCredits> {
-    let returns = message.payload_len() <= MAX_SMALL && !message.is_routed() && unacked <= MAX_UNACKED;
-    if returns { message.take_credits() } else { None }
+/// Whether a message returns its credits before its delivery ACK: a small one does, but a gateway has buffers for as many messages as there
+/// are credits.
+fn is_small(message: &OutgoingMessage) -> bool {
+    message.payload_len() <= MAX_SMALL as usize && !message.is_routed()
 }
 
 /// The outcome of giving a message to a connection.
