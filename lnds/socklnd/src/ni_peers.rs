@@ -6,7 +6,7 @@ use crate::connd::commands::Commands;
 use crate::decide::identity::Identity;
 use crate::driver_thread::is_driver_thread;
 use crate::ni::SockNi;
-use crate::peer::{Peer, PeerOwner};
+use crate::peer::{Peer, PeerOwner, small_path};
 use crate::remote_nodes::RemoteNodes;
 use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
@@ -63,6 +63,12 @@ impl NiPeers {
     /// Sends `message` to its next hop.
     pub(crate) fn send(self: &Arc<Self>, mut message: Pooled<OutgoingMessage>) -> SendOutcome {
         let identity = Identity { id: message.next_hop(), synthetic: message.next_hop().pid.is_user() };
+        if !self.ni.is_ending() {
+            message = match small_path::send_like_last(&self.ni, identity.id, message) {
+                Ok(outcome) => return outcome,
+                Err(message) => message,
+            };
+        }
         loop {
             let Some(peer) = self.peer(identity) else {
                 return SendOutcome::Done(message, Err(ConnError::Shutdown.failure(BytesSent::Nothing)));

@@ -35,8 +35,9 @@ use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::pending_acks::{AckFor, NodePending};
 use lnd_common::permit::Permit;
+use lnet_core::lnd::SendOutcome;
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, MessageOrigin, Time};
+use lnet_core::{Errno, MessageOrigin, OutgoingMessage, Pooled, Time};
 use lnet_wire::byte_order::ByteOrder;
 use receive::state::ReceiveSide;
 use receive_turn::ReceiveTurn;
@@ -103,6 +104,23 @@ pub(crate) trait ConnOwner: Send + Sync {
 
     /// The peer's connection on which the message with this ID was sent again.
     fn connection_with(&self, message_id: MessageId) -> Option<Arc<Connection>>;
+
+    /// Sends a message on `connection` by a path that the peer chose before. It comes back if the choice may not hold any more.
+    fn send_small(
+        &self,
+        connection: &Arc<Connection>,
+        path: SmallPath,
+        message: Pooled<OutgoingMessage>,
+    ) -> Result<SendOutcome, Pooled<OutgoingMessage>>;
+}
+
+/// A peer's choice for small messages, beside the connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SmallPath {
+    /// The number of the peer's state for which the choice holds.
+    pub(crate) generation: u64,
+    /// Whether the messages request delivery ACKs.
+    pub(crate) request_ack: bool,
 }
 
 /// The parts of a peer and of its NI that a new connection keeps references to.
@@ -202,6 +220,16 @@ pub(crate) enum ConnPhase {
 }
 
 impl Connection {
+    /// See [`ConnOwner::send_small`].
+    #[inline]
+    pub(crate) fn send_small(
+        self: &Arc<Self>,
+        path: SmallPath,
+        message: Pooled<OutgoingMessage>,
+    ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
+        self.owner.send_small(self, path, message)
+    }
+
     pub(crate) fn new(settled: Settled, context: ConnContext<'_>, now: Time) -> Arc<Self> {
         let Settled { socket, kind, version, order, remote, identity: node_id, permit } = settled;
         let ConnContext { owner, identity, ni, lnet_ni, scheduler, watch_list, nodes, deferred_bytes } =

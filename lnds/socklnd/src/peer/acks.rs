@@ -9,7 +9,6 @@ use crate::decide::delivery_acks::pack;
 use crate::late_schedule::LateSender;
 use crate::proto::ConnectionType;
 use crate::proto::frame::Cookies;
-use crate::sync::lock;
 use lnd_common::pending_acks::{AckFor, Batch, NodePending, Wait};
 use lnet_core::{Confirmation, MessageOrigin};
 use std::sync::atomic::Ordering;
@@ -27,7 +26,7 @@ impl Peer {
         let other = if connection.terms.kind == ConnectionType::BulkIn && is_open {
             None
         } else {
-            lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk)
+            self.state.look().choose(TxKind::Ack, self.ni.shared.config.min_bulk)
         };
         self.ni.counts.acks.add();
         self.ni.counts.ack_noops.add();
@@ -36,7 +35,7 @@ impl Peer {
 
     /// Confirms a message that came from the peer, in the incarnation that it has now, if it has a connection.
     pub(crate) fn confirm(&self, named: MessageOrigin, confirmation: Confirmation) {
-        let connection = lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk);
+        let connection = self.state.look().choose(TxKind::Ack, self.ni.shared.config.min_bulk);
         // Without the connection the ACK is dropped, and the peer sends the message again.
         let Some(connection) = connection.filter(|it| it.origin(named.id) == Some(named)) else { return };
         if connection.hold_confirmation(confirmation, named.id) {
@@ -88,7 +87,7 @@ impl Peer {
             return;
         }
         let connection = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
             best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
         };
@@ -109,7 +108,7 @@ impl Peer {
 
     /// The connection for delivery ACKs in place of one that has ended, if others have replaced it.
     fn instead_of(&self, ended: &Arc<Connection>) -> Option<Arc<Connection>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.change();
         let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
         best.filter(|best| !Arc::ptr_eq(best, ended))
     }
@@ -145,9 +144,9 @@ impl Peer {
     /// Sends what waits in the queues of connections for more.
     pub(super) fn send_queues(&self) {
         // From the end, so that none is missed when another leaves the list meanwhile.
-        let count = lock(&self.state).all().count();
+        let count = self.state.look().all().count();
         for at in (0..count).rev() {
-            let connection = lock(&self.state).all().nth(at).cloned();
+            let connection = self.state.look().all().nth(at).cloned();
             if let Some(connection) = connection {
                 connection.on_writable();
             }

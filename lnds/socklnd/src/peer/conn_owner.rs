@@ -2,12 +2,12 @@
 
 use super::Peer;
 use crate::conn::watch::Liveness;
-use crate::conn::{ConnOwner, Connection};
-use crate::sync::lock;
+use crate::conn::{ConnOwner, Connection, SmallPath};
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::pending_acks::AckFor;
-use lnet_core::{Errno, Time};
+use lnet_core::lnd::SendOutcome;
+use lnet_core::{Errno, OutgoingMessage, Pooled, Time};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,11 +41,23 @@ impl ConnOwner for Peer {
     }
 
     fn connection_of(&self, conn_seq: ConnSeq) -> Option<Arc<Connection>> {
-        lock(&self.state).all().find(|connection| connection.conn_seq == conn_seq).cloned()
+        self.state.look().all().find(|connection| connection.conn_seq == conn_seq).cloned()
     }
 
     fn connection_with(&self, message_id: MessageId) -> Option<Arc<Connection>> {
-        let all: Vec<_> = lock(&self.state).all().cloned().collect();
+        let all: Vec<_> = self.state.look().all().cloned().collect();
         all.into_iter().find(|connection| connection.has_sent_again(message_id))
+    }
+
+    fn send_small(
+        &self,
+        connection: &Arc<Connection>,
+        path: SmallPath,
+        message: Pooled<OutgoingMessage>,
+    ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
+        match self.state.generation() == path.generation && self.is_for_small_path(&message) {
+            true => self.hand_over(connection, path.request_ack, message),
+            false => Err(message),
+        }
     }
 }

@@ -8,7 +8,6 @@ use crate::decide::conn_types::{ConnCounts, next_type};
 use crate::decide::identity::{Identity, IpNid};
 use crate::decide::version::{PeerIncarnation, Relation, version_to_propose};
 use crate::proto::{ConnectionType, Version};
-use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::{Next, Pace};
 use lnet_core::lnd::SendOutcome;
@@ -20,7 +19,7 @@ impl Peer {
     /// Keeps the peer in the NI's table until [`Peer::unpin`]; false if it has been removed already. Only the connecting
     /// thread does this.
     pub(crate) fn pin(&self) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.state.change();
         if !state.is_removed() {
             state.listing = Listing::Pinned;
         }
@@ -29,7 +28,7 @@ impl Peer {
 
     pub(crate) fn unpin(&self) {
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             if state.listing == Listing::Pinned {
                 state.listing = Listing::Listed;
             }
@@ -47,7 +46,7 @@ impl Peer {
         privileged: bool,
         now: Time,
     ) -> PeerStatus {
-        let state = lock(&self.state);
+        let state = self.state.change();
         let same_type = |slot: &&super::ConnSlot| {
             let terms = &slot.connection.terms;
             terms.kind == kind && terms.version == version && terms.remote == remote
@@ -65,7 +64,7 @@ impl Peer {
     /// Whether the planned connect is due; notes that it is being made.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             if !state.schedule.due(now) {
                 return false;
             }
@@ -80,18 +79,18 @@ impl Peer {
 
     /// Whether a connect is still to be made: another may have made the requested one superfluous.
     pub(crate) fn is_connect_requested(&self) -> bool {
-        lock(&self.state).schedule.is_requested()
+        self.state.look().schedule.is_requested()
     }
 
     /// Whether to continue with a connect for the next connection of the set; notes that it is being made.
     pub(crate) fn wants_more(&self) -> bool {
-        lock(&self.state).request_connect()
+        self.state.change().request_connect()
     }
 
     /// Returns the version and type of the connection to request now. Begins the connect, or cancels it if no connection
     /// is needed.
     pub(crate) fn begin_connect(&self, now: Time) -> Option<(Version, ConnectionType)> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.change();
         let Some(kind) = state.wanted.filter(|_| !state.is_removed()) else {
             state.schedule.cancel();
             return None;
@@ -109,29 +108,29 @@ impl Peer {
 
     /// Postpones the connect, because an unfinished inbound handshake may be this peer's.
     pub(crate) fn postpone_connect(&self, until: Time) {
-        lock(&self.state).schedule.postpone(until);
+        self.state.change().schedule.postpone(until);
     }
 
     /// The incarnation of the peer that its connections show, if there are any.
     pub(crate) fn incarnation(&self) -> Option<u64> {
-        let known = lock(&self.state).peer_incarnation;
+        let known = self.state.look().peer_incarnation;
         known.map(|known| known.incarnation).filter(|incarnation| !self.synthetic && *incarnation != 0)
     }
 
     /// The relation of a connect that found this incarnation of the peer to the peer's connections.
     pub(crate) fn relation(&self, peer_incarnation: PeerIncarnation) -> Relation {
-        peer_incarnation.relation_to(lock(&self.state).peer_incarnation)
+        peer_incarnation.relation_to(self.state.look().peer_incarnation)
     }
 
     pub(crate) fn connect_refused(&self, now: Time) -> Next {
-        let mut state = lock(&self.state);
+        let mut state = self.state.change();
         let have = self.count(&state);
         state.schedule.refused(now, self.pace(), have.connected())
     }
 
     /// Notes that this node must connect again at once, in another version if one is given. Returns the next step.
     pub(crate) fn connect_again(&self, now: Time, version: Option<Version>) -> Next {
-        let mut state = lock(&self.state);
+        let mut state = self.state.change();
         state.proposed = version.or(state.proposed);
         state.schedule.again(now, self.pace())
     }
@@ -139,7 +138,7 @@ impl Peer {
     /// Notes that the connect failed. Returns the next step: another connect at once if this one was for bulk, to a port of its own, and
     /// messages wait for connections of version 4.
     pub(crate) fn connect_failed(&self, now: Time) -> Next {
-        let mut state = lock(&self.state);
+        let mut state = self.state.change();
         if state.is_to_be_replaced() && state.last_connect_was_to_port_for_bulk(&self.ni.shared.config) {
             return state.schedule.again(now, self.pace());
         }
@@ -149,13 +148,13 @@ impl Peer {
 
     /// Notes that the peer does not listen on this node's port for bulk. Returns whether that is news.
     pub(crate) fn note_bulk_port_refused(&self) -> bool {
-        !std::mem::replace(&mut lock(&self.state).bulk_port_refused, true)
+        !std::mem::replace(&mut self.state.change().bulk_port_refused, true)
     }
 
     /// Notes that the peer's system did not respond to the connect. Returns the next step.
     pub(crate) fn connect_without_response(&self) -> Next {
         let next = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let wanted = state.has_reason_to_connect();
             state.schedule.unanswered(wanted)
         };
@@ -167,7 +166,7 @@ impl Peer {
 
     /// Notes that the connect was given up for a reason that does not concern the peer; another may still be needed.
     pub(crate) fn connect_abandoned(&self) {
-        lock(&self.state).schedule.abandoned();
+        self.state.change().schedule.abandoned();
         self.retire();
     }
 
@@ -178,18 +177,18 @@ impl Peer {
 
     /// Whether any message waits for a connection.
     pub(crate) fn has_waiting(&self) -> bool {
-        !lock(&self.state).waiting.is_empty()
+        !self.state.look().waiting.is_empty()
     }
 
     /// Whether only recovery pings wait for a connection: their path is known not to work.
     pub(crate) fn is_only_probed(&self) -> bool {
-        let state = lock(&self.state);
+        let state = self.state.change();
         !state.waiting.is_empty() && state.waiting.iter().all(|waiting| waiting.message.is_recovery_ping())
     }
 
     /// Gives back the messages that wait for a connection.
     pub(crate) fn give_back_waiting(&self, conn_error: ConnError) {
-        let waiting = std::mem::take(&mut lock(&self.state).waiting);
+        let waiting = std::mem::take(&mut self.state.change().waiting);
         for WaitingMessage { message, .. } in waiting {
             self.ni.finalize(message, Err(conn_error.failure(BytesSent::Nothing)));
         }
@@ -199,7 +198,7 @@ impl Peer {
     /// their version.
     pub(crate) fn fail_waiting(&self, errno: Errno) {
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             state.last_failure = Some(errno);
             if !state.connections.is_empty() {
                 drop(state);
@@ -237,7 +236,7 @@ impl Peer {
         let connection = Connection::new(settled, context, now);
         self.owner.remember_connection(&connection)?;
         let (removed, replaced) = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let mut replaced = Vec::new();
             if !state.is_removed() {
                 replaced = state.replace_older(peer_incarnation.version, now);
@@ -271,7 +270,7 @@ impl Peer {
 
     pub(super) fn send_waiting(&self) {
         let waiting = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let min_bulk = self.ni.shared.config.min_bulk;
             if state.must_queue() || state.choose(TxKind::Message(0), min_bulk).is_none() {
                 return;

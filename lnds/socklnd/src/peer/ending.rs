@@ -4,7 +4,6 @@ use super::{BulkByControl, Listing, Peer, PeerState, WaitingMessage};
 use crate::conn::Connection;
 use crate::decide::choose::TxKind;
 use crate::proto::ConnectionType;
-use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::ConnectSchedule;
 use lnet_core::{Errno, Time};
@@ -84,7 +83,7 @@ impl Peer {
     /// See [`crate::conn::ConnOwner::abandoned_by_peer`].
     pub(super) fn peer_has_abandoned(&self, connection: &Arc<Connection>) {
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             state.connections.retain(|slot| !Arc::ptr_eq(&slot.connection, connection));
             if state.connections.is_empty() {
                 state.forget_incarnation();
@@ -133,13 +132,13 @@ impl Peer {
 
     fn forget_leaving(&self, ended: &[Arc<Connection>]) {
         let has_ended = |connection: &Arc<Connection>| ended.iter().any(|one| Arc::ptr_eq(one, connection));
-        lock(&self.state).leaving.retain(|connection| !has_ended(connection));
+        self.state.change().leaving.retain(|connection| !has_ended(connection));
     }
 
     /// Detaches the connections, if `culprit` is still one of them, and adds them to those that are leaving. The peer's
     /// incarnation is forgotten with its connections.
     fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Vec<Arc<Connection>>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.change();
         if let Some(culprit) = culprit
             && !state.connections.iter().any(|slot| Arc::ptr_eq(&slot.connection, culprit))
         {
@@ -158,7 +157,7 @@ impl Peer {
     /// nothing to remember.
     pub(crate) fn retire(&self) {
         let idle = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             if !state.waiting.is_empty() && !state.is_removed() {
                 // Messages may have waited for a peer that had connected to complete its connections.
                 self.connect_if_not_connected(&mut state);
@@ -186,7 +185,7 @@ impl Peer {
 
     /// Ends the peer with its NI: no message waits, no new one is accepted.
     pub(crate) fn shutdown(&self) {
-        lock(&self.state).listing = Listing::Removed;
+        self.state.change().listing = Listing::Removed;
         // The ACKs are sent, so that the peer does not wait for them in vain.
         self.send_pending_acks();
         self.send_queues();
@@ -198,7 +197,7 @@ impl Peer {
     /// the peer at this time. The next message connects again.
     pub(crate) fn give_up(&self, conn_error: ConnError) {
         let connecting = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let connecting = state.schedule.connecting(self.ni.shared.now()).is_some();
             state.schedule = ConnectSchedule::default();
             state.failed_fast = false;
@@ -214,7 +213,7 @@ impl Peer {
     /// See [`crate::conn::ConnOwner::probe`].
     pub(super) fn send_probe(&self, now: Time) {
         let connections: Vec<_> = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             if state.last_probe.is_some_and(|at| now.since(at) < PROBE_PAUSE) {
                 return;
             }
@@ -232,7 +231,7 @@ impl Peer {
         let timeout = self.ni.sock_timeout();
         let late = |since: Time| now.since(since) >= timeout;
         let (expired, overdue, is_unresponsive, is_idle) = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let upcalls = &self.ni.upcalls;
             let is_over = |waiting: &WaitingMessage| {
                 let WaitingMessage { message, since } = waiting;
@@ -267,7 +266,7 @@ impl Peer {
     /// bulk go to a port of their own this node sees nothing of them.
     fn log_bulk_by_control(&self, now: Time) {
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let Some(BulkByControl { since, logged: false }) = state.bulk_by_control else { return };
             if now.since(since) < BULK_CONNECTIONS_DUE || state.active {
                 return;
@@ -303,7 +302,7 @@ impl Peer {
             return;
         }
         let connection = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let received = state.connections.iter().map(|slot| slot.connection.last_received()).max();
             let is_idle = received.is_some_and(|received| now.since(received) >= config.keepalive);
             let pause = KEEPALIVE_PAUSE.min(config.keepalive);
@@ -316,7 +315,7 @@ impl Peer {
         };
         if connection.send_keepalive() {
             self.ni.counts.keepalives.add();
-            lock(&self.state).last_keepalive = Some(now);
+            self.state.change().last_keepalive = Some(now);
         }
     }
 }

@@ -7,13 +7,14 @@ mod conn_owner;
 mod connector;
 mod ending;
 mod replaced;
+pub(crate) mod small_path;
 mod unresponsive;
 mod version;
 
 use crate::conn::outgoing::Outgoing;
 use crate::conn::send_side::Transmitted;
 use crate::conn::watch::WatchList;
-use crate::conn::{Connection, Scheduler};
+use crate::conn::{Connection, Scheduler, SmallPath};
 use crate::decide::choose::{Candidate, TxKind, choose, is_small};
 use crate::decide::delivery_acks::AckRequest;
 use crate::decide::identity::Identity;
@@ -30,8 +31,8 @@ use lnet_core::{Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use lnet_wire::{Nid, ProcessId};
 use replaced::{NeedOfVersion4, Replaced};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 /// Owner of a peer: the calls that a [`Peer`] makes to its NI's table.
@@ -69,12 +70,20 @@ pub(crate) struct Peer {
     owner: Arc<dyn PeerOwner>,
     /// Weak reference to the peer itself.
     this: Weak<Self>,
-    state: Mutex<PeerState>,
+    state: StateCell,
     pending_acks: PendingAcks,
     /// Whether the peer is on a scheduler's list because its connections may hold confirmations.
     confirmations_listed: AtomicBool,
     /// Bytes of the peer's payloads that wait for a decision of the core.
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
+}
+
+/// The state of a peer behind its lock.
+#[derive(Default)]
+struct StateCell {
+    state: Mutex<PeerState>,
+    /// The number of times that the state may have been changed.
+    generation: AtomicU64,
 }
 
 #[derive(Default)]
@@ -183,7 +192,7 @@ impl Peer {
             ni: Arc::clone(ni),
             owner,
             this: Weak::clone(this),
-            state: Mutex::default(),
+            state: StateCell::default(),
             pending_acks: PendingAcks::default(),
             confirmations_listed: AtomicBool::new(false),
             deferred_bytes: ni.shared.deferred_bytes_of(id.nid),
@@ -203,12 +212,20 @@ impl Peer {
     ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
         loop {
             let (target, connect) = {
-                let mut state = lock(&self.state);
+                let mut state = self.state.look();
                 if state.is_removed() {
                     return Err(message);
                 }
                 let target = self.target(&mut state, message);
-                (target, state.request_connect())
+                let connect = state.request_connect();
+                if let TxTarget::Connection(connection, request_ack, message) = &target
+                    && state.small_path_lasts()
+                    && self.is_for_small_path(message)
+                {
+                    let path = SmallPath { generation: self.state.generation(), request_ack: *request_ack };
+                    small_path::note(self, connection, path);
+                }
+                (target, connect)
             };
             if connect {
                 self.request_connect();
@@ -229,11 +246,17 @@ impl Peer {
         }
     }
 
+    /// Whether the message may leave by the path that small messages have.
+    pub(crate) fn is_for_small_path(&self, message: &OutgoingMessage) -> bool {
+        let (config, length) = (&self.ni.shared.config, message.payload_len());
+        is_small(length, config.min_bulk) && config.zc_min_payload.is_none_or(|least| length < least as usize)
+    }
+
     /// Whether a message with `length` bytes of payload, which is still arriving, would be begun at once, on a connection that only large
     /// messages use and that nothing waits for.
     pub(crate) fn may_cut_through(&self, length: usize) -> bool {
         let config = &self.ni.shared.config;
-        let state = lock(&self.state);
+        let state = self.state.look();
         // Without the checks of connections nothing would end one that is kept for too long.
         if config.unresponsive_timeout.is_zero() || state.late || state.unresponsive {
             return false;
@@ -358,7 +381,31 @@ impl Peer {
     }
 }
 
+impl StateCell {
+    /// Locks the state, to look at it, or to send a message: the path of small messages does not change.
+    fn look(&self) -> MutexGuard<'_, PeerState> {
+        lock(&self.state)
+    }
+
+    /// Locks the state, to change it.
+    fn change(&self) -> MutexGuard<'_, PeerState> {
+        let state = lock(&self.state);
+        self.generation.fetch_add(1, Ordering::Release);
+        state
+    }
+
+    /// The number of the state: another one than before means that it may have changed.
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+}
+
 impl PeerState {
+    /// Whether small messages leave by one connection until the state changes, and sending one has no other effect.
+    fn small_path_lasts(&self) -> bool {
+        self.for_small.is_some() && (self.wanted.is_none() || !self.active)
+    }
+
     fn is_removed(&self) -> bool {
         self.listing == Listing::Removed
     }

@@ -8,7 +8,6 @@ use crate::conn::Connection;
 use crate::conn::watch::Liveness;
 use crate::decide::unresponsive::MIN_LATE;
 use crate::proto::ConnectionType;
-use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnet_core::Time;
 use lnet_core::message::TakenCredits;
@@ -69,7 +68,7 @@ impl Peer {
     /// those on this one: something is in flight, or waits for a connect, and nothing has been heard for a short while.
     pub(crate) fn note_late(&self) {
         let Some(ni) = self.ni.lnet_ni() else { return };
-        if !std::mem::replace(&mut lock(&self.state).late, true) {
+        if !std::mem::replace(&mut self.state.change().late, true) {
             log::debug!(
                 "{}: nothing heard for {} ms; new messages take other paths",
                 self.id,
@@ -79,7 +78,7 @@ impl Peer {
         if self.ni.upcalls.path_is_late(&ni, self.id.nid) {
             let mut stuck = self.take_credits_of_connections();
             stuck.extend(
-                lock(&self.state).waiting.iter_mut().filter_map(|waiting| waiting.message.take_credits()),
+                self.state.change().waiting.iter_mut().filter_map(|waiting| waiting.message.take_credits()),
             );
             stuck.into_iter().for_each(|credits| self.ni.upcalls.release_credits(credits));
         }
@@ -87,7 +86,7 @@ impl Peer {
 
     /// Notes that a connection has been established.
     pub(super) fn note_connected(&self) {
-        if std::mem::take(&mut lock(&self.state).late)
+        if std::mem::take(&mut self.state.change().late)
             && let Some(ni) = self.ni.lnet_ni()
         {
             self.ni.upcalls.path_is_responsive(&ni, self.id.nid);
@@ -99,7 +98,7 @@ impl Peer {
     /// may soon work again.
     pub(crate) fn note_unresponsive(&self, now: Time, receives: bool) -> UnresponsiveAction {
         let (is_new, deduplicates) = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             if state.last_report.is_some_and(|at| now.since(at) < REPORT_INTERVAL) {
                 return UnresponsiveAction::Nothing;
             }
@@ -158,7 +157,7 @@ impl Peer {
     /// Notes that something has arrived from the peer.
     fn note_responsive(&self) {
         let (was_unresponsive, was_late) = {
-            let state = &mut *lock(&self.state);
+            let state = &mut *self.state.change();
             (std::mem::take(&mut state.unresponsive), std::mem::take(&mut state.late))
         };
         if !was_unresponsive && !was_late {
@@ -177,7 +176,7 @@ impl Peer {
     /// detect duplicates, messages that have begun to leave stay with TCP: the outage may be over soon.
     pub(crate) fn abort_tx(&self, conn_error: ConnError) {
         let stays = {
-            let state = lock(&self.state);
+            let state = self.state.change();
             !state.connections.is_empty() && !state.deduplicates()
         };
         if stays {
@@ -195,7 +194,7 @@ impl Peer {
         let queued: Vec<_> = no_dedup.flat_map(|connection| connection.withdraw()).collect();
         let since = self.ni.shared.now();
         let queued = queued.into_iter().map(|message| WaitingMessage { message, since });
-        let waiting = std::mem::take(&mut lock(&self.state).waiting);
+        let waiting = std::mem::take(&mut self.state.change().waiting);
         let (mut still_waiting, mut moved) = (VecDeque::new(), 0);
         for waiting in queued.chain(waiting) {
             if self.ni.upcalls.may_change_path(&waiting.message) {
@@ -206,7 +205,7 @@ impl Peer {
             }
         }
         let removed = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             still_waiting.append(&mut state.waiting);
             state.waiting = still_waiting;
             state.is_removed()
@@ -234,7 +233,7 @@ impl Peer {
             connections.iter().for_each(|connection| connection.note_surplus_connect(now));
         }
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             let pause = state.surplus_pause;
             if state.last_surplus_probe.is_some_and(|at| now.since(at) < pause) {
                 return;
@@ -253,6 +252,6 @@ impl Peer {
     }
 
     fn open_connections(&self) -> Vec<Arc<Connection>> {
-        lock(&self.state).connections.iter().map(|slot| Arc::clone(&slot.connection)).collect()
+        self.state.look().connections.iter().map(|slot| Arc::clone(&slot.connection)).collect()
     }
 }

@@ -6,7 +6,6 @@ use crate::config::SocklndConfig;
 use crate::conn::Connection;
 use crate::decide::version::{fit_all_versions, large_nid};
 use crate::proto::Version;
-use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::connect_schedule::Next;
 use lnet_core::lnd::SendOutcome;
@@ -79,7 +78,7 @@ impl PeerState {
 impl Peer {
     /// Whether this node is to replace the peer's connections by such of version 4.
     pub(crate) fn is_to_be_replaced(&self) -> bool {
-        lock(&self.state).is_to_be_replaced()
+        self.state.look().is_to_be_replaced()
     }
 
     /// Keeps a message until there are connections of version 4, because it does not fit in the version of those that there are. It comes
@@ -89,7 +88,7 @@ impl Peer {
         message: Pooled<OutgoingMessage>,
     ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
         let connect = {
-            let state = &mut *lock(&self.state);
+            let state = &mut *self.state.change();
             let now = self.ni.shared.now();
             let version = state.peer_incarnation.map(|known| known.version);
             if state.is_removed() || version.is_none_or(|version| version == Version::V4) {
@@ -135,7 +134,7 @@ impl Peer {
     /// has not connected with version 4 for messages alone.
     pub(crate) fn version_4_refused(&self, offered: Version) -> Option<Next> {
         let (long, next) = {
-            let state = &mut *lock(&self.state);
+            let state = &mut *self.state.change();
             if !state.wants_version_4()
                 || offered == Version::V4
                 || !fit_all_versions(self.ni.local.nid, self.id.nid)
@@ -171,7 +170,7 @@ impl Peer {
     /// Fails the messages that wait for version 4: this node cannot connect to the peer.
     pub(super) fn fail_long(&self, conn_error: ConnError) {
         let long = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             if state.wants_version_4() {
                 state.version_4 = NeedOfVersion4::None;
                 self.recount(&mut state);
@@ -189,7 +188,7 @@ impl Peer {
         let unsent = connections.iter().flat_map(|connection| connection.withdraw());
         let mut unsent: VecDeque<_> = unsent.map(|message| WaitingMessage { message, since }).collect();
         let removed = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             unsent.append(&mut state.waiting);
             state.waiting = unsent;
             state.is_removed()
@@ -202,7 +201,7 @@ impl Peer {
     /// Handles that the peer has ended a connection that another has replaced, or that it cannot be written to any more; returns whether it
     /// is one. `can_read`: what the peer sent before is still to be read.
     pub(super) fn replaced_has_ended(&self, connection: &Arc<Connection>, can_read: bool) -> bool {
-        if !lock(&self.state).replaced.note_end(connection, !can_read) {
+        if !self.state.change().replaced.note_end(connection, !can_read) {
             return false;
         }
         if can_read {
@@ -213,13 +212,13 @@ impl Peer {
 
     /// Notes that a connection of version 4 is about to be accepted: the peer may end the older ones before it is installed here.
     pub(crate) fn begin_replacement(&self) {
-        lock(&self.state).replaced.accepting = true;
+        self.state.change().replaced.accepting = true;
     }
 
     /// Handles that the peer has ended a connection while one of version 4 is being made: it has that one already, and still reads the older
     /// ones. Returns whether it is so.
     pub(super) fn ends_early(&self, connection: &Arc<Connection>, can_read: bool) -> bool {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.change();
         let connecting =
             state.is_to_be_replaced() && state.schedule.connecting(self.ni.shared.now()).is_some();
         if can_read || !connecting && !state.replaced.accepting {
@@ -234,7 +233,7 @@ impl Peer {
     /// Handles the connections that the peer has ended early: there is none of version 4 after all.
     pub(crate) fn end_early(&self) {
         let ended = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.change();
             state.replaced.accepting = false;
             let slot = state.connections.iter().find(|slot| slot.ended);
             slot.map(|slot| Arc::clone(&slot.connection))
@@ -248,7 +247,7 @@ impl Peer {
     /// Returns whether there are none.
     pub(super) fn end_replaced(&self, now: Time) -> bool {
         let FinishedReplaced { written, stalled, over } = {
-            let state = &mut *lock(&self.state);
+            let state = &mut *self.state.change();
             if state.replaced.is_empty() {
                 return true;
             }
@@ -265,7 +264,7 @@ impl Peer {
         for connection in over {
             connection.close(ConnError::Replaced);
         }
-        let is_empty = lock(&self.state).replaced.is_empty();
+        let is_empty = self.state.look().replaced.is_empty();
         if is_empty {
             self.retire();
         }
