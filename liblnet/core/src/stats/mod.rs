@@ -2,12 +2,13 @@
 
 mod latencies;
 mod message_counters;
+mod tallies;
 
 pub use latencies::Latencies;
 use lnet_wire::MessageType;
 pub use message_counters::Partial;
 pub(crate) use message_counters::{MessageCounters, ShardId};
-use std::sync::atomic::{AtomicU64, Ordering};
+use tallies::{Tallies, Tally};
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +21,16 @@ pub enum MessageOutcome {
     Dropped,
 }
 
+/// The number of [`MessageOutcome`]s.
+const OUTCOMES: usize = 3;
+/// The number of kinds of messages that are counted, which are those from 0 on.
+const KINDS: usize = 4;
+
 /// The number of messages by kind and outcome, and their payload bytes by outcome.
 #[derive(Debug, Default)]
 pub struct Counters {
-    messages: [[AtomicU64; 4]; 3],
-    bytes: [AtomicU64; 3],
+    /// By outcome, and by kind within each.
+    tallies: Tallies<{ OUTCOMES * KINDS }>,
 }
 
 /// The number of messages with one outcome.
@@ -43,6 +49,12 @@ pub struct TypeCounts {
 }
 
 impl TypeCounts {
+    fn of(tallies: &[Tally; OUTCOMES * KINDS], outcome: MessageOutcome) -> Self {
+        let [ack, put, get, reply] = std::array::from_fn(|kind| tallies[outcome as usize * KINDS + kind]);
+        let bytes = [ack, put, get, reply].iter().map(|tally| tally.bytes).sum();
+        Self { ack: ack.messages, put: put.messages, get: get.messages, reply: reply.messages, bytes }
+    }
+
     /// The number of messages of any kind.
     pub const fn messages(&self) -> u64 {
         self.ack + self.put + self.get + self.reply
@@ -62,33 +74,29 @@ impl std::ops::AddAssign for TypeCounts {
 impl Counters {
     #[inline]
     pub(crate) fn count(&self, outcome: MessageOutcome, kind: MessageType, bytes: u32) {
-        if let Some(counter) = self.messages[outcome as usize].get(kind as usize) {
-            counter.fetch_add(1, Ordering::Relaxed);
-        }
-        if bytes > 0 {
-            self.bytes[outcome as usize].fetch_add(bytes.into(), Ordering::Relaxed);
+        if (kind as usize) < KINDS {
+            self.tallies.add(outcome as usize * KINDS + kind as usize, bytes);
         }
     }
 
     /// A snapshot of the numbers with one outcome.
     pub fn read(&self, outcome: MessageOutcome) -> TypeCounts {
-        let [ack, put, get, reply] =
-            std::array::from_fn(|kind| self.messages[outcome as usize][kind].load(Ordering::Relaxed));
-        TypeCounts { ack, put, get, reply, bytes: self.bytes[outcome as usize].load(Ordering::Relaxed) }
+        TypeCounts::of(&self.tallies.read(), outcome)
     }
 
     /// A snapshot of the numbers of all outcomes.
     pub fn read_all(&self) -> NodeCounters {
+        let tallies = self.tallies.read();
         NodeCounters {
-            sent: self.read(MessageOutcome::Sent),
-            received: self.read(MessageOutcome::Received),
-            dropped: self.read(MessageOutcome::Dropped),
+            sent: TypeCounts::of(&tallies, MessageOutcome::Sent),
+            received: TypeCounts::of(&tallies, MessageOutcome::Received),
+            dropped: TypeCounts::of(&tallies, MessageOutcome::Dropped),
         }
     }
 
     /// Sets all counters to 0.
     pub(crate) fn reset(&self) {
-        self.messages.iter().flatten().chain(&self.bytes).for_each(|count| count.store(0, Ordering::Relaxed));
+        self.tallies.reset();
     }
 }
 
