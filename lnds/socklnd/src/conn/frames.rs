@@ -9,7 +9,6 @@ use crate::sync::lock;
 use lnet_core::Confirmation;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Maximum length of a queue to which a confirmation is added that waits for the next message.
 const MAX_HELD: usize = 16;
@@ -47,7 +46,7 @@ impl Connection {
         let holds = !open.unacked.is_empty() && open.queue.len() < MAX_HELD;
         if holds {
             let out = Outgoing::confirmation(confirmation, Cookies { request: id.get(), ack: 0 });
-            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
+            self.unsent.queue(out.left());
             open.queue.push_back(out);
         }
         holds

@@ -10,7 +10,6 @@ use lnd_common::pending_acks::AckFor;
 use lnet_core::message::TakenCredits;
 use lnet_core::{Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Connection {
     /// Ends sending. Queued messages come back. Messages that are written and have no delivery ACK stay until
@@ -34,7 +33,7 @@ impl Connection {
             let length = out.len();
             match out.message.take() {
                 Some(mut message) if out.sent == 0 => {
-                    self.unsent.fetch_sub(length, Ordering::Relaxed);
+                    self.unsent.withdraw(length);
                     if let Some(cookie) = out.cookie {
                         unacked.withdraw(cookie);
                         if !cookie.is_resend() {

@@ -18,6 +18,7 @@ pub(crate) mod send_side;
 pub(crate) mod task;
 mod transmit;
 mod unresponsive;
+mod unsent;
 pub(crate) mod watch;
 
 use crate::conn::cork::Cork;
@@ -51,6 +52,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 pub(crate) use task::Task;
+use unsent::Unsent;
 use watch::{Liveness, Watch, WatchList};
 
 /// Time for which a peer that does not detect duplicates keeps its connections through an outage, in units of the network
@@ -194,7 +196,7 @@ pub(crate) struct Connection {
 
     tx: Mutex<SendSide>,
     /// Bytes accepted for sending and not yet written.
-    unsent: AtomicUsize,
+    unsent: Unsent,
     rx: Mutex<ReceiveSide>,
     rx_turn: ReceiveTurn,
     /// The number of the turn of the thread that receives, which grows under the lock of `rx`. A thread whose turn has another number has
@@ -264,7 +266,7 @@ impl Connection {
             phase: AtomicU8::new(ConnPhase::Open as u8),
             stream_ended: AtomicBool::new(false),
             tx: Mutex::new(SendSide::new(conn_seq)),
-            unsent: AtomicUsize::new(0),
+            unsent: Unsent::default(),
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
             rx_turns: AtomicU64::new(0),
@@ -370,7 +372,7 @@ impl Connection {
     }
 
     pub(crate) fn unsent(&self) -> usize {
-        self.unsent.load(Ordering::Relaxed)
+        self.unsent.bytes()
     }
 
     pub(crate) fn has_unsent(&self) -> bool {

@@ -55,7 +55,7 @@ impl Connection {
                 self.owner.end(self, ConnError::Stalled);
                 return Transmitted::Ended(out);
             }
-            let unsent = self.unsent.fetch_add(out.left(), Ordering::Relaxed) + out.left();
+            let unsent = self.unsent.queue(out.left());
             if open.load(&out, unsent).is_some_and(postpone::postpones) {
                 let is_first = open.queue.is_empty();
                 let credits = open.enqueue(out, true);
@@ -247,9 +247,12 @@ impl Connection {
             return Err(batch);
         }
         for out in batch.extract_if(.., |out| out.sent == 0 && out.has_failed()) {
-            self.unsent.fetch_sub(out.left(), Ordering::Relaxed);
-            if let Some(cookie) = out.cookie {
-                lock(&self.tx).unacked.withdraw(cookie);
+            {
+                let mut side = lock(&self.tx);
+                self.unsent.withdraw(out.left());
+                if let Some(cookie) = out.cookie {
+                    side.unacked.withdraw(cookie);
+                }
             }
             written.ended.extend(self.given_back(out, ConnError::Abandoned));
         }
@@ -285,7 +288,7 @@ impl Connection {
         batch.iter_mut().for_each(Outgoing::seal);
         match batch::send(self.fd(), batch) {
             Ok(SentBytes { sent, full, starved }) => {
-                self.unsent.fetch_sub(sent, Ordering::Relaxed);
+                self.unsent.note_sent(sent);
                 self.note_written();
                 let (mut left, mut done) = (sent, 0);
                 for out in &mut *batch {
