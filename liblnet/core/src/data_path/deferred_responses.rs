@@ -5,8 +5,7 @@
 
 use super::DataPath;
 use crate::memory::{ClientMemory, DeferredAck, ReplyMemory};
-use crate::model::PeerNi;
-use crate::model::message::{IncomingMessage, Pooled};
+use crate::model::message::{Asker, IncomingMessage, Pooled};
 use crate::stats::MessageOutcome;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Errno, Pid};
@@ -32,7 +31,7 @@ struct DeferredResponse {
     /// The PID that it comes from.
     pid: Pid,
     /// The peer NI that counts it as pending.
-    counted: Option<Arc<PeerNi>>,
+    counted: Asker,
 }
 
 impl DeferredResponses {
@@ -70,7 +69,7 @@ impl DataPath {
         &self,
         message: Pooled<IncomingMessage>,
         body: Body,
-        counted: Option<Arc<PeerNi>>,
+        counted: Asker,
         client: &dyn ClientMemory,
     ) {
         let pid = self.pid_of_reply(&message);
@@ -90,7 +89,7 @@ impl DataPath {
         client: &dyn ClientMemory,
     ) {
         // It counts as pending when it leaves: the time that a handler takes is not the peer's.
-        let response = DeferredResponse { message, body, pid, counted: None };
+        let response = DeferredResponse { message, body, pid, counted: Asker::None };
         let mut waiting = self.defer(response);
         client.handle_put(DeferredAck::new(move || {
             if let Some(data_path) = waiting.end() {

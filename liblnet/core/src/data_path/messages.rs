@@ -5,8 +5,9 @@ use super::confirm::confirmation_of;
 use crate::health::Delivery;
 use crate::model::PeerNi;
 use crate::model::message::{
-    IncomingMessage, MessageHead, MessagePool, OutgoingMessage, Part, Pooled, Role, TransitMessage,
+    Asker, IncomingMessage, MessageHead, MessagePool, OutgoingMessage, Part, Pooled, Role, TransitMessage,
 };
+use crate::stats::{MessageCounters, ShardId};
 use lnet_wire::{Body, Header};
 use std::sync::Arc;
 
@@ -33,10 +34,15 @@ impl DataPath {
 
     /// Recycles a message into the pool of its peer NI.
     #[inline(always)]
-    pub(crate) fn recycle<M: Part>(&self, mut message: Pooled<M>) {
+    pub(crate) fn recycle<M: Part>(&self, message: Pooled<M>) {
+        self.recycle_with(message, MessageCounters::leave);
+    }
+
+    #[inline(always)]
+    fn recycle_with<M: Part>(&self, mut message: Pooled<M>, leave: fn(&MessageCounters, ShardId)) {
         let head = M::head_mut(&mut message);
         let peer_ni = head.peer_ni.take();
-        self.message_counters.leave(head.counted);
+        leave(&self.message_counters, head.counted);
         self.spare_of(peer_ni.as_ref()).put_with(&self.spare, message);
     }
 
@@ -46,9 +52,10 @@ impl DataPath {
         match &mut message.role {
             Role::Request(_) => {}
             Role::Response(response) => {
-                if let Some(asker) = response.asker.take() {
+                let asker = std::mem::take(&mut response.asker);
+                if let Some(asker) = asker.peer_ni(&message) {
                     asker.end_response();
-                    self.message_counters.end_response(message.counted);
+                    return self.recycle_with(message, MessageCounters::leave_response);
                 }
             }
             Role::Forwarded(forwarded) => {
@@ -81,13 +88,12 @@ impl DataPath {
         self.recycle(message);
     }
 
-    /// Counts the response to the message as pending at the peer NI that it came from, which is returned, until the response has
-    /// ended.
-    pub(crate) fn count_response(&self, message: &MessageHead) -> Option<Arc<PeerNi>> {
-        let asker = message.peer_ni.as_ref()?;
+    /// Counts the response to the message as pending at the peer NI that it came from, until the response has ended.
+    pub(crate) fn count_response(&self, message: &MessageHead) -> Asker {
+        let Some(asker) = &message.peer_ni else { return Asker::None };
         asker.begin_response();
         self.message_counters.begin_response(message.counted);
-        Some(Arc::clone(asker))
+        Asker::OfMessage
     }
 
     /// Whether the response to `message` would exceed the limits on pending responses: that of its peer, or, beyond the few that

@@ -6,7 +6,7 @@ use crate::health::SendFailure;
 use crate::memory::{Access, CommittedResponse, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
 use crate::model::lnd::{CutThrough, DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
-    ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
+    ArrivingMessage, Asker, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
 };
 use crate::model::{Confirmation, Ni, Onward, PeerNi, Provenance};
 use crate::objects::{Delayed, DropReason, Incoming, MatchRequest, MatchResult};
@@ -479,7 +479,8 @@ impl DataPath {
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
         let client = ack.and_then(|_| md.acknowledging_client()).map(Arc::clone);
         // Counted before the event: if its handler shuts the node down, the ACK is still sent.
-        let asker = ack.filter(|_| client.is_none()).and_then(|_| self.count_response(&message));
+        let is_counted = ack.is_some() && client.is_none();
+        let asker = if is_counted { self.count_response(&message) } else { Asker::None };
         let pid = self.sender_pid(md, message.from.is_loopback());
         let accepted = *length;
         self.end_operation(&mut message, result);
@@ -513,16 +514,10 @@ impl DataPath {
             .map_or_else(|| self.env.pid(), |operation| self.sender_pid(&operation.md, stays_on_node))
     }
 
-    /// Sends the response to a message, from this PID. `counted` is the peer NI that counts it as pending.
-    pub(super) fn respond(
-        &self,
-        message: Pooled<IncomingMessage>,
-        body: Body,
-        pid: Pid,
-        counted: Option<Arc<PeerNi>>,
-    ) {
+    /// Sends the response to a message, from this PID.
+    pub(super) fn respond(&self, message: Pooled<IncomingMessage>, body: Body, pid: Pid, asker: Asker) {
         let is_ping = matches!(message.header.body, Body::Get { portal: RESERVED_PORTAL, .. });
-        let mut message = message.into_response(body, pid, counted);
+        let mut message = message.into_response(body, pid, asker);
         let (asker, asked) = (message.header.dest_nid, message.header.src_nid);
         // A node that sends requests from many unknown NIDs gets its responses by the interface on which they came, and no
         // peers are created for these NIDs.
@@ -532,7 +527,7 @@ impl DataPath {
             && let Some(peer_ni) = self.topology.peer_ni(asker)
         {
             message.next_hop.nid = asker;
-            message.peer_ni = Some(peer_ni);
+            message.change_peer_ni(Some(peer_ni));
         }
         if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
             self.topology.note_answered(ni, peer_ni);

@@ -159,7 +159,7 @@ impl DataPath {
             request.md.goes_to(destination);
         }
         message.ni = Some(chosen.ni);
-        message.peer_ni = chosen.peer_ni;
+        message.change_peer_ni(chosen.peer_ni);
         if message.is_reserved() {
             self.note_request(message);
         }

@@ -100,10 +100,21 @@ pub(crate) struct SendReport {
 pub(crate) struct Response {
     /// The GET that the REPLY answers; `None` for an ACK, and once the operation has ended.
     pub(crate) get: Option<AnsweredGet>,
-    /// The peer NI that the message counts as a pending response to; `None` over the loopback.
-    pub(crate) asker: Option<Arc<PeerNi>>,
+    pub(crate) asker: Asker,
     /// Whether the message may leave only by the path that the request came by ([`super::provenance::Provenance::reply_here`]).
     pub(crate) stays_on_path: bool,
+}
+
+/// The peer NI that a message counts as a pending response to.
+#[derive(Debug, Default)]
+pub(crate) enum Asker {
+    /// None: over the loopback, or the message is not counted.
+    #[default]
+    None,
+    /// The peer NI of the message.
+    OfMessage,
+    /// Another one, as the message has taken another path since.
+    Other(Arc<PeerNi>),
 }
 
 /// A message from one node to another that this node, a gateway, sends on.

@@ -2,10 +2,9 @@
 
 use super::arrival::Arrival;
 use super::message::{
-    AnsweredGet, ArrivingMessage, Forwarded, IncomingMessage, Memory, MessageHead, OutgoingMessage, Part,
-    Pooled, Response, Role, TransitMessage,
+    AnsweredGet, ArrivingMessage, Asker, Forwarded, IncomingMessage, Memory, MessageHead, OutgoingMessage,
+    Part, Pooled, Response, Role, TransitMessage,
 };
-use super::peer_ni::PeerNi;
 use super::router_buffer::RouterBuffer;
 use crate::memory::{MemSlice, MemoryOwner};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
@@ -119,12 +118,7 @@ impl Pooled<IncomingMessage> {
     /// Turns a request that has arrived into its response: from the NID it came to, to the NID it came from, on the path it
     /// came by (wire-tcp 5.7). The REPLY to a GET takes over the operation. `asker` counts the response as pending.
     #[inline(always)]
-    pub(crate) fn into_response(
-        mut self,
-        body: Body,
-        pid: Pid,
-        asker: Option<Arc<PeerNi>>,
-    ) -> Pooled<OutgoingMessage> {
+    pub(crate) fn into_response(mut self, body: Body, pid: Pid, asker: Asker) -> Pooled<OutgoingMessage> {
         let Memory { incoming, outgoing, .. } = self.memory();
         let MessageHead { header: request, ni, peer_ni, counted } = &mut incoming.head;
         (outgoing.head.ni, outgoing.head.peer_ni) = (ni.take(), peer_ni.take());

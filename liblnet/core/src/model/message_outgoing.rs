@@ -3,9 +3,10 @@
 use super::arrival::{Arrival, Arrived};
 use super::failure::{Delivery, SendFailure};
 use super::message::{
-    Forwarded, Memory, MessageHead, OutgoingMessage, Part, Request, Response, Role, TakenCredits,
+    Asker, Forwarded, Memory, MessageHead, OutgoingMessage, Part, Request, Response, Role, TakenCredits,
 };
 use super::message_attempts::{Attempts, HeldCredits, KnownOrigin};
+use super::peer_ni::PeerNi;
 use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
 use crate::memory::{MemSlice, MemoryOwner};
@@ -162,6 +163,14 @@ impl OutgoingMessage {
     /// Whether the gateway that the message was sent to will confirm it.
     pub(crate) fn awaits_confirmation(&self) -> bool {
         self.gateway.is_some_and(|gateway| gateway.confirms)
+    }
+
+    /// Gives the message another peer NI. One that counts it as a pending response still does.
+    pub(crate) fn change_peer_ni(&mut self, peer_ni: Option<Arc<PeerNi>>) {
+        let earlier = std::mem::replace(&mut self.head.peer_ni, peer_ni);
+        if let Role::Response(Response { asker: asker @ Asker::OfMessage, .. }) = &mut self.role {
+            *asker = earlier.map_or(Asker::None, Asker::Other);
+        }
     }
 
     /// Records that an attempt to send the message failed. If a gateway may have the message, it is sent as a copy from now on.

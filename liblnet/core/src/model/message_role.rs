@@ -1,6 +1,9 @@
 //! The roles of messages that this node sends: what depends on them.
 
-use super::message::{Forwarded, OutgoingMessage, Pooled, Request, Response, Role, response_to};
+use super::message::{
+    Asker, Forwarded, MessageHead, OutgoingMessage, Pooled, Request, Response, Role, response_to,
+};
+use super::peer_ni::PeerNi;
 use crate::credit::{SenderId, Sent};
 use crate::memory::{EqHandle, Md};
 use lnet_wire::{NetId, Nid, Pid};
@@ -12,10 +15,22 @@ impl OutgoingMessage {
     pub(crate) fn begin(&mut self, role: Role) {
         match self.role {
             // There is nothing to drop, which the compiler does not know.
-            Role::Response(Response { get: None, asker: None, .. }) => {
+            Role::Response(Response { get: None, asker: Asker::None, .. }) => {
                 std::mem::forget(std::mem::replace(&mut self.role, role));
             }
             _ => self.role = role,
+        }
+    }
+}
+
+impl Asker {
+    /// The peer NI that counts `message`, whose asker this is, as a pending response.
+    #[inline(always)]
+    pub(crate) fn peer_ni<'a>(&'a self, message: &'a MessageHead) -> Option<&'a Arc<PeerNi>> {
+        match self {
+            Self::None => None,
+            Self::OfMessage => message.peer_ni.as_ref(),
+            Self::Other(asker) => Some(asker),
         }
     }
 }

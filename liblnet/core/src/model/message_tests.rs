@@ -40,7 +40,7 @@ fn buffer() -> Box<RouterBuffer> {
 fn the_response_to_a_message_goes_to_its_source_by_the_node_that_it_came_from() {
     let mut message: Pooled<IncomingMessage> = MessagePool::default().take(put(4));
     message.from = GATEWAY;
-    let response = message.into_response(ack(), Pid(56), None);
+    let response = message.into_response(ack(), Pid(56), Asker::None);
     let Header { dest_nid, src_nid, dest_pid, src_pid, payload_length, body } = *response.header();
     assert_eq!((dest_nid, src_nid, dest_pid, src_pid), (PEER, HERE, Pid(34), Pid(56)));
     assert_eq!((payload_length, body, response.payload_len()), (0, ack(), 0));

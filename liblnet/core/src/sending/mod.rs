@@ -241,3 +241,6 @@ fn with_ni_credit((mut message, credit): (Pooled<OutgoingMessage>, NiCredit)) ->
     message.held.ni = Some(credit);
     message
 }
+
+#[cfg(all(test, not(loom)))]
+mod waiver_tests;

@@ -37,10 +37,24 @@ pub(crate) struct ShardId(u8);
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
-    msgs_alloc: AtomicI64,
-    msgs_max: AtomicI64,
-    /// The number of responses to other nodes among the messages allocated.
-    pending_responses: AtomicI64,
+    /// The number of messages allocated in the lower half, and the number of responses to other nodes among them in the upper half.
+    now: AtomicU64,
+    msgs_max: AtomicU64,
+}
+
+/// A message in [`Shard::now`].
+const MESSAGE: u64 = 1;
+/// What makes a message a response in [`Shard::now`].
+const RESPONSE: u64 = 1 << 32;
+
+impl Shard {
+    fn msgs_alloc(&self) -> u64 {
+        self.now.load(Ordering::Relaxed) % RESPONSE
+    }
+
+    fn pending_responses(&self) -> u64 {
+        self.now.load(Ordering::Relaxed) / RESPONSE
+    }
 }
 
 impl MessageCounters {
@@ -48,7 +62,7 @@ impl MessageCounters {
     pub(crate) fn enter(&self, peer: u64) -> ShardId {
         let number = ShardId((peer % SHARDS as u64) as u8);
         let shard = self.shard(number);
-        let msgs_alloc = shard.msgs_alloc.fetch_add(1, Ordering::Relaxed) + 1;
+        let msgs_alloc = shard.now.fetch_add(MESSAGE, Ordering::Relaxed) % RESPONSE + 1;
         if msgs_alloc > shard.msgs_max.load(Ordering::Relaxed) {
             shard.msgs_max.fetch_max(msgs_alloc, Ordering::Relaxed);
         }
@@ -57,26 +71,25 @@ impl MessageCounters {
 
     /// Counts a message that is recycled.
     pub(crate) fn leave(&self, number: ShardId) {
-        self.shard(number).msgs_alloc.fetch_sub(1, Ordering::Relaxed);
+        self.shard(number).now.fetch_sub(MESSAGE, Ordering::Relaxed);
     }
 
     /// Counts a message, counted already, that becomes a response.
     pub(crate) fn begin_response(&self, number: ShardId) {
-        self.shard(number).pending_responses.fetch_add(1, Ordering::Relaxed);
+        self.shard(number).now.fetch_add(RESPONSE, Ordering::Relaxed);
     }
 
-    /// Counts a response that has ended.
-    pub(crate) fn end_response(&self, number: ShardId) {
-        self.shard(number).pending_responses.fetch_sub(1, Ordering::Relaxed);
+    /// Counts a response that is recycled.
+    pub(crate) fn leave_response(&self, number: ShardId) {
+        self.shard(number).now.fetch_sub(RESPONSE + MESSAGE, Ordering::Relaxed);
     }
 
     /// Whether the number of responses has reached `limit`, and the number in this shard its share of it. The other shards
     /// are read only if this one has reached its share.
     pub(crate) fn exceeds_response_limit(&self, number: ShardId, limit: u32) -> bool {
-        let limit = i64::from(limit);
-        let share = limit / SHARDS as i64;
-        self.shard(number).pending_responses.load(Ordering::Relaxed) >= share
-            && self.responses_in_all() >= limit
+        let limit = u64::from(limit);
+        let share = limit / SHARDS as u64;
+        self.shard(number).pending_responses() >= share && self.responses_in_all() >= limit
     }
 
     /// Whether any message is a response.
@@ -84,8 +97,8 @@ impl MessageCounters {
         self.responses_in_all() > 0
     }
 
-    fn responses_in_all(&self) -> i64 {
-        self.shards.iter().map(|shard| shard.pending_responses.load(Ordering::Relaxed)).sum()
+    fn responses_in_all(&self) -> u64 {
+        self.shards.iter().map(Shard::pending_responses).sum()
     }
 
     /// Counts a failure.
@@ -111,12 +124,9 @@ impl MessageCounters {
 
     /// Returns a snapshot of the counters.
     pub(crate) fn read(&self) -> MessageCounts {
-        let sum = |of: fn(&Shard) -> &AtomicI64| -> u64 {
-            let sum: i64 = self.shards.iter().map(|shard| of(shard).load(Ordering::Relaxed)).sum();
-            u64::try_from(sum).unwrap_or(0)
-        };
-        let msgs_alloc = sum(|shard| &shard.msgs_alloc);
-        let msgs_max = sum(|shard| &shard.msgs_max).max(msgs_alloc);
+        let msgs_alloc = self.shards.iter().map(Shard::msgs_alloc).sum();
+        let max_of_shards: u64 = self.shards.iter().map(|shard| shard.msgs_max.load(Ordering::Relaxed)).sum();
+        let msgs_max = max_of_shards.max(msgs_alloc);
         let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
         MessageCounts {
             msgs_alloc,
@@ -134,7 +144,7 @@ impl MessageCounters {
             count.store(0, Ordering::Relaxed);
         }
         for shard in &self.shards {
-            shard.msgs_max.store(shard.msgs_alloc.load(Ordering::Relaxed), Ordering::Relaxed);
+            shard.msgs_max.store(shard.msgs_alloc(), Ordering::Relaxed);
         }
     }
 
