@@ -12,7 +12,7 @@ pub(crate) use handler_queues::HandlerQueues;
 pub(crate) use nid_watch::{NidWatch, Update, nids_of_node};
 pub(crate) use program_node::ProgramNode;
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwapOption, Cache};
 use attach::Choice;
 use lnet_core::Errno;
 use lnet_core::event::in_handler;
@@ -24,12 +24,18 @@ use lnet_metrics::MetricsServer;
 use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
 use program_node::Attached;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
 static NODE: ArcSwapOption<Provider> = ArcSwapOption::const_empty();
 /// Whether this process is a child of `fork`: `NODE` is then a copy of the parent's node, without its threads.
 static INHERITED: AtomicBool = AtomicBool::new(false);
+thread_local! {
+    /// The node as the thread last found it. A node that has ended is kept until the thread makes another call, or ends.
+    static CACHE: Cell<Option<Cache<&'static ArcSwapOption<Provider>, Option<Arc<Provider>>>>> =
+        const { Cell::new(None) };
+}
 /// Whether this process, or one that it is a child of, has had a node.
 static HAS_STARTED: AtomicBool = AtomicBool::new(false);
 /// Ensures that `INHERITED` is set in child processes.
@@ -194,6 +200,8 @@ pub(crate) fn release() -> Result<(), Errno> {
         users.control = None;
         users.metrics = None;
     }
+    // This thread may make no more calls.
+    drop(CACHE.take());
     Ok(())
 }
 
@@ -206,10 +214,14 @@ pub(crate) fn with<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> R
 pub(crate) fn with_handlers<T>(
     f: impl FnOnce(&dyn ProgramNode, &HandlerQueues) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
-    match &*NODE.load() {
+    // A call from inside `f` finds no cache.
+    let mut cache = CACHE.take().unwrap_or_else(|| Cache::new(&NODE));
+    let result = match cache.load() {
         Some(provider) if !INHERITED.load(Ordering::Relaxed) => f(provider.calls(), &provider.handler_queues),
         _ => Err(Errno::NetworkDown),
-    }
+    };
+    CACHE.set(Some(cache));
+    result
 }
 
 /// The functions that are called for NIDs of the node.
