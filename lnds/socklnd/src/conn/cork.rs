@@ -3,10 +3,12 @@
 //!
 //! The thread is the writer of every connection that it has corked. Another thread that sends there does not wait for the
 //! first, which may be in a handler: it takes over, and writes the queue in order. So does the thread that replaces one
-//! which is blocked in a handler; messages that the handler sends from then on are not corked.
+//! which is blocked in a handler; messages that the handler sends from then on are not corked. Nor are those of a handler on a thread that
+//! none replaces.
 
 use crate::conn::Connection;
-use lnet_core::event::HandlerState;
+use crate::conn::task::is_watched;
+use lnet_core::event::{HandlerState, in_handler};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -89,7 +91,7 @@ impl Drop for Cork {
 /// is not corking.
 pub(super) fn hold(connection: &Arc<Connection>) -> bool {
     let holds = CORK.with(|cork| {
-        let holds = cork.guarded.get() && !HandlerState::own_is_kept();
+        let holds = cork.guarded.get() && !HandlerState::own_is_kept() && !is_in_unwatched_handler();
         if holds && !cork.holds.replace(true) {
             cork.since.set(Some(Instant::now()));
             cork.handlers.set(HandlerState::own_changes());
@@ -100,6 +102,11 @@ pub(super) fn hold(connection: &Arc<Connection>) -> bool {
         CORKED.with_borrow_mut(|connections| connections.push(Arc::clone(connection)));
     }
     holds
+}
+
+/// Whether the calling thread runs a handler, and no other would replace it if that took long: another thread that sends or connects.
+fn is_in_unwatched_handler() -> bool {
+    in_handler() && !is_watched()
 }
 
 /// Whether the calling thread has a guard.
