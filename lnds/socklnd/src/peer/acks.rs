@@ -87,7 +87,7 @@ impl Peer {
             return;
         }
         let connection = {
-            let mut state = self.state.change();
+            let mut state = self.state.look();
             let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
             best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
         };
@@ -108,7 +108,7 @@ impl Peer {
 
     /// The connection for delivery ACKs in place of one that has ended, if others have replaced it.
     fn instead_of(&self, ended: &Arc<Connection>) -> Option<Arc<Connection>> {
-        let mut state = self.state.change();
+        let mut state = self.state.look();
         let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
         best.filter(|best| !Arc::ptr_eq(best, ended))
     }
