@@ -1,7 +1,7 @@
 //! Delivery ACKs that are owed to a peer: each goes with the next message to it, or with other ACKs after a while.
 
 use crate::sync::lock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Maximum number of pending ACKs: by default a peer sends as many messages without getting one.
@@ -32,7 +32,12 @@ pub enum Wait {
 /// The delivery ACKs owed to one peer. See the module.
 #[derive(Debug, Default)]
 pub struct PendingAcks {
-    /// Number of pending ACKs, readable without the lock.
+    /// An ACK that is older than those in the batch, or 0: most often the only one, which comes and goes without the lock. It is there
+    /// only while the peer is on its scheduler's list for a short time, or is about to be put there.
+    first: AtomicU64,
+    /// Whether the peer is on its scheduler's list of peers whose ACKs wait for a short time. Changed with the lock.
+    short: AtomicBool,
+    /// Number of ACKs in the batch, readable without the lock.
     count: AtomicUsize,
     kept: Mutex<PendingBatch>,
 }
@@ -40,13 +45,11 @@ pub struct PendingAcks {
 #[derive(Debug, Default)]
 struct PendingBatch {
     batch: Batch,
-    /// Whether the peer is on its scheduler's list of peers whose ACKs wait for a short time.
-    short: bool,
-    /// The same for a long time.
+    /// Whether the peer is on its scheduler's list of peers whose ACKs wait for a long time.
     long: bool,
     /// Whether some of the ACKs were there when the list of those that wait for a long time was last looked through.
     aged: bool,
-    /// The node of the peer, once an ACK was added with it. Its count includes all of the batch.
+    /// The node of the peer, once an ACK was added with it. Its count includes all of the batch, but not the first of all.
     node: Option<Arc<NodePending>>,
 }
 
@@ -81,9 +84,20 @@ impl PendingAcks {
     /// Adds an ACK. `node`: the peer's, if it is known, and the number of ACKs owed to that at which none waits for a long time: the
     /// node may lack the credits of the messages that they are for.
     pub fn add(&self, ack: u64, of: AckFor, node: Option<(&Arc<NodePending>, usize)>) -> Added {
+        if of != AckFor::LnetAck && self.becomes_first(ack) {
+            if self.short.load(Ordering::SeqCst) {
+                return Added::default();
+            }
+            // All were taken meanwhile.
+            return Added { list: self.list_short(), full: None };
+        }
         let mut kept = lock(&self.kept);
         if let Some((node, _)) = node {
             kept.set_node(node);
+        }
+        // It stays where it is if there is no room for both: it was the first only when it came.
+        if kept.batch.len + 1 < MAX_PENDING {
+            self.take_first(&mut kept);
         }
         let length = kept.push(ack);
         if length >= if of == AckFor::Unanswered { MAX_UNANSWERED } else { MAX_PENDING } {
@@ -92,11 +106,16 @@ impl PendingAcks {
         self.count.store(length, Ordering::Release);
         let may_wait = node.is_some_and(|(node, most)| node.0.load(Ordering::Relaxed) < most);
         let wait = if of == AckFor::LnetAck && may_wait { Wait::Long } else { Wait::Short };
-        Added { list: kept.list(wait), full: None }
+        Added { list: self.list(&mut kept, wait), full: None }
     }
 
     /// Takes the oldest ACK, to go with a message.
     pub fn take_one(&self) -> Option<u64> {
+        if self.first.load(Ordering::Relaxed) != 0
+            && let first @ 1.. = self.first.swap(0, Ordering::SeqCst)
+        {
+            return Some(first);
+        }
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
         }
@@ -115,7 +134,9 @@ impl PendingAcks {
     /// Takes all ACKs. The peer has been taken off the list of those that wait for a short time.
     pub fn take_all(&self) -> Batch {
         let mut kept = lock(&self.kept);
-        kept.short = false;
+        // Before the first ACK is looked for: who adds one later lists the peer again.
+        self.short.store(false, Ordering::SeqCst);
+        self.take_first(&mut kept);
         self.take(&mut kept)
     }
 
@@ -128,7 +149,26 @@ impl PendingAcks {
             return None;
         }
         kept.long = false;
+        self.take_first(&mut kept);
         Some(self.take(&mut kept))
+    }
+
+    /// Makes `ack` the first of all, if there is none, and the peer is listed; returns whether it is.
+    fn becomes_first(&self, ack: u64) -> bool {
+        self.short.load(Ordering::Relaxed)
+            && self.count.load(Ordering::Relaxed) == 0
+            && self.first.compare_exchange(0, ack, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    /// Moves the first of all to the front of the batch, which has room.
+    fn take_first(&self, kept: &mut PendingBatch) {
+        if self.first.load(Ordering::SeqCst) != 0
+            && let first @ 1.. = self.first.swap(0, Ordering::SeqCst)
+        {
+            kept.push(first);
+            let all = kept.batch.len;
+            kept.batch.acks.get_mut(..all).unwrap_or_default().rotate_right(1);
+        }
     }
 
     fn take(&self, kept: &mut PendingBatch) -> Batch {
@@ -136,6 +176,21 @@ impl PendingAcks {
         kept.aged = false;
         kept.uncount(kept.batch.len);
         std::mem::take(&mut kept.batch)
+    }
+
+    /// Returns the list that the peer is to be put on so that its ACKs wait no longer than this; `None` if it is on one.
+    fn list(&self, kept: &mut PendingBatch, wait: Wait) -> Option<Wait> {
+        let is_listed = match wait {
+            Wait::Short => self.short.swap(true, Ordering::SeqCst),
+            Wait::Long => self.short.load(Ordering::SeqCst) || std::mem::replace(&mut kept.long, true),
+        };
+        (!is_listed).then_some(wait)
+    }
+
+    /// Does the same for an ACK that waits for a short time.
+    #[cold]
+    fn list_short(&self) -> Option<Wait> {
+        self.list(&mut lock(&self.kept), Wait::Short)
     }
 }
 
@@ -165,15 +220,6 @@ impl PendingBatch {
         if let Some(node) = &self.node {
             node.0.fetch_sub(acks, Ordering::Relaxed);
         }
-    }
-
-    /// Returns the list that the peer is to be put on so that its ACKs wait no longer than this; `None` if it is on one.
-    fn list(&mut self, wait: Wait) -> Option<Wait> {
-        let is_listed = match wait {
-            Wait::Short => std::mem::replace(&mut self.short, true),
-            Wait::Long => self.short || std::mem::replace(&mut self.long, true),
-        };
-        (!is_listed).then_some(wait)
     }
 }
 
@@ -284,5 +330,50 @@ mod tests {
         assert_eq!(pending_acks.take_one(), Some(8));
         assert_eq!(pending_acks.take_aged().map(all), Some(vec![]), "off the list");
         assert_eq!(add(9), Some(Wait::Long));
+    }
+
+    /// Fails if an ACK is lost, leaves twice, or waits while the peer is on no list.
+    #[test]
+    fn each_ack_leaves_once_whatever_threads_do_meanwhile() {
+        const ACKS_OF_EACH: u64 = 20_000;
+        let (pending_acks, is_listed, adding) =
+            (PendingAcks::default(), AtomicUsize::new(0), AtomicUsize::new(2));
+        let take_listed = || {
+            let listed = is_listed.swap(0, Ordering::SeqCst);
+            if listed > 0 { all(pending_acks.take_all()) } else { Vec::new() }
+        };
+        let mut seen: Vec<u64> = std::thread::scope(|scope| {
+            let adders = [1, 1 + ACKS_OF_EACH].map(|first| {
+                let (pending_acks, is_listed, adding) = (&pending_acks, &is_listed, &adding);
+                scope.spawn(move || {
+                    let mut full = Vec::new();
+                    for ack in first..first + ACKS_OF_EACH {
+                        let of = [AckFor::Answered, AckFor::Unanswered, AckFor::LnetAck][ack as usize % 3];
+                        let added = pending_acks.add(ack, of, None);
+                        full.extend(added.full.map(all).unwrap_or_default());
+                        is_listed.fetch_add(usize::from(added.list.is_some()), Ordering::SeqCst);
+                    }
+                    adding.fetch_sub(1, Ordering::SeqCst);
+                    full
+                })
+            });
+            let takers = [true, false].map(|one| {
+                let (pending_acks, adding, take_listed) = (&pending_acks, &adding, &take_listed);
+                scope.spawn(move || {
+                    let mut taken = Vec::new();
+                    while adding.load(Ordering::SeqCst) > 0 {
+                        match one {
+                            true => taken.extend(pending_acks.take_one()),
+                            false => taken.extend(take_listed()),
+                        }
+                    }
+                    taken
+                })
+            });
+            adders.into_iter().chain(takers).flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        seen.extend(take_listed());
+        seen.sort_unstable();
+        assert!(seen.iter().copied().eq(1..=2 * ACKS_OF_EACH), "{} of {}", seen.len(), 2 * ACKS_OF_EACH);
     }
 }
