@@ -232,6 +232,7 @@ impl Drop for PendingBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
 
     fn all(mut batch: Batch) -> Vec<u64> {
         batch.acks().to_vec()
@@ -332,48 +333,52 @@ mod tests {
         assert_eq!(add(9), Some(Wait::Long));
     }
 
-    /// Fails if an ACK is lost, leaves twice, or waits while the peer is on no list.
     #[test]
-    fn each_ack_leaves_once_whatever_threads_do_meanwhile() {
-        const ACKS_OF_EACH: u64 = 20_000;
-        let (pending_acks, is_listed, adding) =
-            (PendingAcks::default(), AtomicUsize::new(0), AtomicUsize::new(2));
-        let take_listed = || {
-            let listed = is_listed.swap(0, Ordering::SeqCst);
-            if listed > 0 { all(pending_acks.take_all()) } else { Vec::new() }
+    fn an_ack_that_became_the_first_when_others_had_come_waits_for_room() {
+        let pending_acks = PendingAcks::default();
+        let add = |ack| pending_acks.add(ack, AckFor::LnetAck, None).full.map(all);
+        (1..=7).for_each(|ack| assert_eq!(add(ack), None));
+        pending_acks.first.store(9, Ordering::SeqCst);
+        assert_eq!(add(8), Some((1..=8).collect()));
+        assert_eq!((pending_acks.take_one(), pending_acks.take_one()), (Some(9), None));
+    }
+
+    /// Fails if an ACK that is added while another thread takes all is lost, or waits while the peer is on no list.
+    #[test]
+    fn an_ack_that_comes_while_all_are_taken_is_among_them_or_lists_the_peer_again() {
+        const ROUNDS: u64 = 50_000;
+        let (pending_acks, begun, done) = (PendingAcks::default(), AtomicU64::new(0), AtomicU64::new(0));
+        let (sender, taken) = mpsc::channel();
+        let reach = |counter: &AtomicU64, round| {
+            while counter.load(Ordering::SeqCst) < round {
+                std::thread::yield_now();
+            }
         };
-        let mut seen: Vec<u64> = std::thread::scope(|scope| {
-            let adders = [1, 1 + ACKS_OF_EACH].map(|first| {
-                let (pending_acks, is_listed, adding) = (&pending_acks, &is_listed, &adding);
-                scope.spawn(move || {
-                    let mut full = Vec::new();
-                    for ack in first..first + ACKS_OF_EACH {
-                        let of = [AckFor::Answered, AckFor::Unanswered, AckFor::LnetAck][ack as usize % 3];
-                        let added = pending_acks.add(ack, of, None);
-                        full.extend(added.full.map(all).unwrap_or_default());
-                        is_listed.fetch_add(usize::from(added.list.is_some()), Ordering::SeqCst);
-                    }
-                    adding.fetch_sub(1, Ordering::SeqCst);
-                    full
-                })
+        std::thread::scope(|scope| {
+            let (pending_acks, begun, done) = (&pending_acks, &begun, &done);
+            scope.spawn(move || {
+                for round in 1..=ROUNDS {
+                    reach(begun, round);
+                    sender.send(all(pending_acks.take_all())).unwrap();
+                    done.store(round, Ordering::SeqCst);
+                }
             });
-            let takers = [true, false].map(|one| {
-                let (pending_acks, adding, take_listed) = (&pending_acks, &adding, &take_listed);
-                scope.spawn(move || {
-                    let mut taken = Vec::new();
-                    while adding.load(Ordering::SeqCst) > 0 {
-                        match one {
-                            true => taken.extend(pending_acks.take_one()),
-                            false => taken.extend(take_listed()),
-                        }
-                    }
-                    taken
-                })
-            });
-            adders.into_iter().chain(takers).flat_map(|thread| thread.join().unwrap()).collect()
+            let is_wrong = |round: &u64| {
+                // The peer is listed, and nothing is pending.
+                pending_acks.add(u64::MAX, AckFor::Answered, None);
+                pending_acks.take_one();
+                begun.store(*round, Ordering::SeqCst);
+                // The two meet at another point each time.
+                (0..round % 256).for_each(|_| std::hint::spin_loop());
+                let added = pending_acks.add(*round, AckFor::Answered, None);
+                reach(done, *round);
+                let is_there = taken.recv().unwrap() == [*round];
+                let is_listed = added.list == Some(Wait::Short);
+                !is_there && !(is_listed && all(pending_acks.take_all()) == [*round])
+            };
+            let wrong = (1..=ROUNDS).find(is_wrong);
+            begun.store(ROUNDS, Ordering::SeqCst);
+            assert_eq!(wrong, None);
         });
-        seen.extend(take_listed());
-        seen.sort_unstable();
-        assert!(seen.iter().copied().eq(1..=2 * ACKS_OF_EACH), "{} of {}", seen.len(), 2 * ACKS_OF_EACH);
     }
 }
