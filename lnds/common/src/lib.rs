@@ -28,6 +28,7 @@ pub mod deliverers;
 pub mod driver_threads;
 pub mod engine_ni;
 pub mod event_wait;
+mod first_ack;
 pub mod handler_watch;
 pub mod ip_interfaces;
 pub mod message_id;

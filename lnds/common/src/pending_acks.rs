@@ -1,7 +1,8 @@
 //! Delivery ACKs that are owed to a peer: each goes with the next message to it, or with other ACKs after a while.
 
+use crate::first_ack::{FirstAck, Put};
 use crate::sync::lock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Maximum number of pending ACKs: by default a peer sends as many messages without getting one.
@@ -32,11 +33,8 @@ pub enum Wait {
 /// The delivery ACKs owed to one peer. See the module.
 #[derive(Debug, Default)]
 pub struct PendingAcks {
-    /// An ACK that is older than those in the batch, or 0: most often the only one, which comes and goes without the lock. It is there
-    /// only while the peer is on its scheduler's list for a short time, or is about to be put there.
-    first: AtomicU64,
-    /// Whether the peer is on its scheduler's list of peers whose ACKs wait for a short time. Changed with the lock.
-    short: AtomicBool,
+    /// The oldest ACK, which is not in the batch, and whether the peer is on its scheduler's list of those whose ACKs wait for a short time.
+    first: FirstAck,
     /// Number of ACKs in the batch, readable without the lock.
     count: AtomicUsize,
     kept: Mutex<PendingBatch>,
@@ -84,12 +82,12 @@ impl PendingAcks {
     /// Adds an ACK. `node`: the peer's, if it is known, and the number of ACKs owed to that at which none waits for a long time: the
     /// node may lack the credits of the messages that they are for.
     pub fn add(&self, ack: u64, of: AckFor, node: Option<(&Arc<NodePending>, usize)>) -> Added {
-        if of != AckFor::LnetAck && self.becomes_first(ack) {
-            if self.short.load(Ordering::SeqCst) {
-                return Added::default();
+        if of != AckFor::LnetAck && self.count.load(Ordering::Relaxed) == 0 {
+            match self.first.put(ack) {
+                Put::Refused => {}
+                Put::Waits => return Added::default(),
+                Put::ToBeListed => return Added { list: self.list_short(), full: None },
             }
-            // All were taken meanwhile.
-            return Added { list: self.list_short(), full: None };
         }
         let mut kept = lock(&self.kept);
         if let Some((node, _)) = node {
@@ -97,7 +95,7 @@ impl PendingAcks {
         }
         // It stays where it is if there is no room for both: it was the first only when it came.
         if kept.batch.len + 1 < MAX_PENDING {
-            self.take_first(&mut kept);
+            kept.push_first(self.first.take());
         }
         let length = kept.push(ack);
         if length >= if of == AckFor::Unanswered { MAX_UNANSWERED } else { MAX_PENDING } {
@@ -111,10 +109,9 @@ impl PendingAcks {
 
     /// Takes the oldest ACK, to go with a message.
     pub fn take_one(&self) -> Option<u64> {
-        if self.first.load(Ordering::Relaxed) != 0
-            && let first @ 1.. = self.first.swap(0, Ordering::SeqCst)
-        {
-            return Some(first);
+        let first = self.first.take();
+        if first.is_some() {
+            return first;
         }
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
@@ -134,9 +131,7 @@ impl PendingAcks {
     /// Takes all ACKs. The peer has been taken off the list of those that wait for a short time.
     pub fn take_all(&self) -> Batch {
         let mut kept = lock(&self.kept);
-        // Before the first ACK is looked for: who adds one later lists the peer again.
-        self.short.store(false, Ordering::SeqCst);
-        self.take_first(&mut kept);
+        kept.push_first(self.first.unlist());
         self.take(&mut kept)
     }
 
@@ -149,26 +144,8 @@ impl PendingAcks {
             return None;
         }
         kept.long = false;
-        self.take_first(&mut kept);
+        kept.push_first(self.first.take());
         Some(self.take(&mut kept))
-    }
-
-    /// Makes `ack` the first of all, if there is none, and the peer is listed; returns whether it is.
-    fn becomes_first(&self, ack: u64) -> bool {
-        self.short.load(Ordering::Relaxed)
-            && self.count.load(Ordering::Relaxed) == 0
-            && self.first.compare_exchange(0, ack, Ordering::SeqCst, Ordering::Relaxed).is_ok()
-    }
-
-    /// Moves the first of all to the front of the batch, which has room.
-    fn take_first(&self, kept: &mut PendingBatch) {
-        if self.first.load(Ordering::SeqCst) != 0
-            && let first @ 1.. = self.first.swap(0, Ordering::SeqCst)
-        {
-            kept.push(first);
-            let all = kept.batch.len;
-            kept.batch.acks.get_mut(..all).unwrap_or_default().rotate_right(1);
-        }
     }
 
     fn take(&self, kept: &mut PendingBatch) -> Batch {
@@ -181,8 +158,8 @@ impl PendingAcks {
     /// Returns the list that the peer is to be put on so that its ACKs wait no longer than this; `None` if it is on one.
     fn list(&self, kept: &mut PendingBatch, wait: Wait) -> Option<Wait> {
         let is_listed = match wait {
-            Wait::Short => self.short.swap(true, Ordering::SeqCst),
-            Wait::Long => self.short.load(Ordering::SeqCst) || std::mem::replace(&mut kept.long, true),
+            Wait::Short => self.first.list(),
+            Wait::Long => self.first.is_listed() || std::mem::replace(&mut kept.long, true),
         };
         (!is_listed).then_some(wait)
     }
@@ -206,6 +183,13 @@ impl PendingBatch {
             }
         }
         self.batch.len
+    }
+
+    /// Adds the ACK that is older than those in the batch, if there is one.
+    fn push_first(&mut self, first: Option<u64>) {
+        let Some(first) = first else { return };
+        let length = self.push(first);
+        self.batch.acks.get_mut(..length).unwrap_or_default().rotate_right(1);
     }
 
     fn set_node(&mut self, node: &Arc<NodePending>) {
@@ -232,7 +216,6 @@ impl Drop for PendingBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc;
 
     fn all(mut batch: Batch) -> Vec<u64> {
         batch.acks().to_vec()
@@ -338,47 +321,8 @@ mod tests {
         let pending_acks = PendingAcks::default();
         let add = |ack| pending_acks.add(ack, AckFor::LnetAck, None).full.map(all);
         (1..=7).for_each(|ack| assert_eq!(add(ack), None));
-        pending_acks.first.store(9, Ordering::SeqCst);
+        assert_eq!(pending_acks.first.put(9), Put::Waits);
         assert_eq!(add(8), Some((1..=8).collect()));
         assert_eq!((pending_acks.take_one(), pending_acks.take_one()), (Some(9), None));
-    }
-
-    /// Fails if an ACK that is added while another thread takes all is lost, or waits while the peer is on no list.
-    #[test]
-    fn an_ack_that_comes_while_all_are_taken_is_among_them_or_lists_the_peer_again() {
-        const ROUNDS: u64 = 50_000;
-        let (pending_acks, begun, done) = (PendingAcks::default(), AtomicU64::new(0), AtomicU64::new(0));
-        let (sender, taken) = mpsc::channel();
-        let reach = |counter: &AtomicU64, round| {
-            while counter.load(Ordering::SeqCst) < round {
-                std::thread::yield_now();
-            }
-        };
-        std::thread::scope(|scope| {
-            let (pending_acks, begun, done) = (&pending_acks, &begun, &done);
-            scope.spawn(move || {
-                for round in 1..=ROUNDS {
-                    reach(begun, round);
-                    sender.send(all(pending_acks.take_all())).unwrap();
-                    done.store(round, Ordering::SeqCst);
-                }
-            });
-            let is_wrong = |round: &u64| {
-                // The peer is listed, and nothing is pending.
-                pending_acks.add(u64::MAX, AckFor::Answered, None);
-                pending_acks.take_one();
-                begun.store(*round, Ordering::SeqCst);
-                // The two meet at another point each time.
-                (0..round % 256).for_each(|_| std::hint::spin_loop());
-                let added = pending_acks.add(*round, AckFor::Answered, None);
-                reach(done, *round);
-                let is_there = taken.recv().unwrap() == [*round];
-                let is_listed = added.list == Some(Wait::Short);
-                !is_there && !(is_listed && all(pending_acks.take_all()) == [*round])
-            };
-            let wrong = (1..=ROUNDS).find(is_wrong);
-            begun.store(ROUNDS, Ordering::SeqCst);
-            assert_eq!(wrong, None);
-        });
     }
 }

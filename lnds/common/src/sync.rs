@@ -1,4 +1,10 @@
-//! Locks that survive a panic of another thread: the data that they guard is never left half changed.
+//! Locks that survive a panic of another thread: the data that they guard is never left half changed; and the atomic types of code that loom
+//! checks.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic;
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic;
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
