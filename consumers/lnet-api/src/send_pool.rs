@@ -7,6 +7,8 @@
 use crate::clock::{Clock, Time};
 use crate::sync::{Condition, lock};
 use crate::{Ack, Errno, Event, EventHandler, EventKind, Md, MdSpec, Nid, Node, ProcessId, Region, sys};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The most bytes of a message whose memory is kept.
@@ -66,8 +68,8 @@ struct PoolState<E: SendEvents> {
     /// All descriptors that have not had their last event, by index.
     all: Vec<Option<Slot<E>>>,
     free: Vec<usize>,
-    /// Those that wait for a message, with their lengths; the one that was used last is last.
-    idle: Vec<(usize, usize)>,
+    /// Those that wait for a message; the one that was used last is last.
+    idle: Vec<Idle<E>>,
     misses: u32,
     last_use: u64,
     is_closed: bool,
@@ -78,10 +80,14 @@ struct Slot<E: SendEvents> {
     entry: Arc<Entry<E>>,
     /// `None`: not made yet.
     md: Option<Md>,
-    /// The message in progress: its number, and its data.
-    message: Option<(u64, E::Context)>,
     /// Whether the descriptor is used for another message afterwards.
     is_kept: bool,
+}
+
+/// A descriptor that waits for a message.
+struct Idle<E: SendEvents> {
+    entry: Arc<Entry<E>>,
+    md: Md,
 }
 
 /// A descriptor with its memory, for its events.
@@ -89,7 +95,26 @@ struct Entry<E: SendEvents> {
     shared: Arc<Shared<E>>,
     index: usize,
     region: Arc<Region>,
+    /// The number of the message in progress; 0: none. Set by the buffer that sends the message, without the pool's lock; reset with it.
+    sending: AtomicU64,
+    /// The message in progress.
+    message: UnsafeCell<Option<Sending<E>>>,
 }
+
+/// A message in progress.
+struct Sending<E: SendEvents> {
+    /// The entry that has this. The buffer's own reference, so that none has to be counted for the way back to the idle ones.
+    entry: Arc<Entry<E>>,
+    md: Md,
+    context: E::Context,
+}
+
+// SAFETY: `message` is all that is not `Sync`. It is written by the `SendBuffer` that has the entry, of which there is one at a time, and while
+// `sending` is 0; then that is set. Whoever resets it, with the pool's lock taken, takes what was written. `Sending` can be sent to that thread:
+// the context is `Send`, and the rest of it are references to what is `Sync`.
+unsafe impl<E: SendEvents> Sync for Entry<E> {}
+// SAFETY: the same.
+unsafe impl<E: SendEvents> Send for Entry<E> {}
 
 /// Identifies a message that was sent. No two messages of a pool are identified by the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +127,12 @@ pub struct MessageId {
 pub struct SendBuffer<'a, E: SendEvents> {
     pool: &'a SendPool<E>,
     entry: Arc<Entry<E>>,
-    /// `None`: LNet has accepted the message.
-    md: Option<Md>,
+    md: UnsentMd,
     number: u64,
 }
+
+/// The descriptor of a message that is not sent: it may be the reason, and is not used again. Unlinked by the drop.
+struct UnsentMd(Md);
 
 impl<E: SendEvents> SendPool<E> {
     /// Makes a pool without descriptors. `events` takes the outcomes of its messages.
@@ -143,9 +170,9 @@ impl<E: SendEvents> SendPool<E> {
         state.last_use += 1;
         let number = state.last_use;
         if bulk_md.is_none()
-            && let Some((entry, md)) = state.take_idle(len)
+            && let Some(Idle { entry, md }) = state.take_idle(len)
         {
-            return Ok(SendBuffer { pool: self, entry, md, number });
+            return Ok(SendBuffer { pool: self, entry, md: UnsentMd(md), number });
         }
         let (is_kept, replaced) = match bulk_md.is_none() && len <= MAX_KEPT_LEN {
             true => state.on_miss(),
@@ -156,8 +183,14 @@ impl<E: SendEvents> SendPool<E> {
             state.all.len() - 1
         });
         let region = Arc::new(Region::zeroed(len));
-        let entry = Arc::new(Entry { shared: Arc::clone(&self.shared), index, region });
-        state.all[index] = Some(Slot { entry: Arc::clone(&entry), md: None, message: None, is_kept });
+        let entry = Arc::new(Entry {
+            shared: Arc::clone(&self.shared),
+            index,
+            region,
+            sending: AtomicU64::new(0),
+            message: UnsafeCell::new(None),
+        });
+        state.all[index] = Some(Slot { entry: Arc::clone(&entry), md: None, is_kept });
         drop(state);
         if let Some(md) = replaced {
             unlink(md);
@@ -193,22 +226,17 @@ impl<E: SendEvents> SendPool<E> {
             return Err(Errno::Shutdown);
         }
         drop(state);
-        Ok(SendBuffer { pool: self, entry, md: Some(md), number })
+        Ok(SendBuffer { pool: self, entry, md: UnsentMd(md), number })
     }
 
     /// Unlinks the descriptor of a message, whose outcome comes as soon as LNet has finished with it. Has no effect after that. Calls LNet.
     pub fn abort(&self, id: MessageId) {
         let md = {
             let mut state = lock(&self.shared.state);
-            let Some(slot) = state.slot(id.index) else { return };
-            match &slot.message {
-                Some((number, _)) if *number == id.number => {
-                    // From here on no other message can get it.
-                    slot.is_kept = false;
-                    slot.md
-                }
-                _ => None,
-            }
+            let Some(slot) = state.slot_of(id) else { return };
+            // From here on no other message can get it.
+            slot.is_kept = false;
+            slot.md
         };
         if let Some(md) = md {
             unlink(md);
@@ -220,7 +248,7 @@ impl<E: SendEvents> SendPool<E> {
         let mds: Vec<Md> = {
             let mut state = lock(&self.shared.state);
             let mut mds = Vec::new();
-            for slot in state.all.iter_mut().flatten().filter(|slot| slot.message.is_some()) {
+            for slot in state.all.iter_mut().flatten().filter(|slot| slot.entry.number() != 0) {
                 slot.is_kept = false;
                 mds.extend(slot.md);
             }
@@ -276,15 +304,18 @@ impl<E: SendEvents> PoolState<E> {
         self.all.get_mut(index)?.as_mut()
     }
 
+    /// The slot of a message that is in progress.
+    fn slot_of(&mut self, id: MessageId) -> Option<&mut Slot<E>> {
+        self.slot(id.index).filter(|slot| slot.entry.number() == id.number)
+    }
+
     /// Takes a descriptor of exactly this length.
-    fn take_idle(&mut self, len: usize) -> Option<(Arc<Entry<E>>, Option<Md>)> {
-        let last = self.idle.pop_if(|(_, its)| *its == len);
-        let (index, _) = last.or_else(|| {
-            let at = self.idle.iter().rposition(|(_, its)| *its == len)?;
+    fn take_idle(&mut self, len: usize) -> Option<Idle<E>> {
+        let last = self.idle.pop_if(|idle| idle.entry.region.len() == len);
+        last.or_else(|| {
+            let at = self.idle.iter().rposition(|idle| idle.entry.region.len() == len)?;
             Some(self.idle.remove(at))
-        })?;
-        let slot = self.slot(index)?;
-        Some((Arc::clone(&slot.entry), slot.md))
+        })
     }
 
     /// Decides about a descriptor of a length that is not kept: whether it is kept, and which is unlinked in its place.
@@ -296,8 +327,7 @@ impl<E: SendEvents> PoolState<E> {
         if !self.misses.is_multiple_of(REPLACE_EVERY) {
             return (false, None);
         }
-        let (oldest, _) = self.idle.remove(0);
-        (true, self.slot(oldest).and_then(|slot| slot.md))
+        (true, Some(self.idle.remove(0).md))
     }
 }
 
@@ -306,18 +336,16 @@ impl<E: SendEvents> Shared<E> {
     fn close(&self) -> Vec<Md> {
         let mut state = lock(&self.state);
         state.is_closed = true;
-        let PoolState { all, idle, .. } = &mut *state;
-        idle.drain(..).filter_map(|(index, _)| all.get(index)?.as_ref()?.md).collect()
+        state.idle.drain(..).map(|idle| idle.md).collect()
     }
 
     /// Keeps a descriptor for another message, if it is to be kept. Returns it if it is to be unlinked: the pool is closed.
-    fn keep(&self, state: &mut PoolState<E>, entry: &Entry<E>) -> Option<Md> {
-        let slot = state.slot(entry.index).filter(|slot| slot.is_kept)?;
-        let md = slot.md;
+    fn keep(&self, state: &mut PoolState<E>, entry: Arc<Entry<E>>, md: Md) -> Option<Md> {
+        state.slot(entry.index).filter(|slot| slot.is_kept)?;
         if state.is_closed {
-            return md;
+            return Some(md);
         }
-        state.idle.push((entry.index, entry.region.len()));
+        state.idle.push(Idle { entry, md });
         self.notify(state);
         None
     }
@@ -355,42 +383,38 @@ impl<E: SendEvents> SendBuffer<'_, E> {
     }
 
     /// Sends the message. After an error there is no outcome, and the message and its data are returned.
-    pub fn send(
-        mut self,
-        to: &Destination,
-        context: E::Context,
-    ) -> Result<MessageId, (Self, Errno, E::Context)> {
+    pub fn send(self, to: &Destination, context: E::Context) -> Result<MessageId, (Self, Errno, E::Context)> {
         let Destination { from, to, portal, match_bits, offset } = *to;
-        let id = MessageId { index: self.entry.index, number: self.number };
-        if let Some(slot) = lock(&self.pool.shared.state).slot(self.entry.index) {
-            slot.message = Some((self.number, context));
-        }
-        let put = |md| self.pool.node.put(from, md, Ack::No, to, portal, match_bits, offset, 0);
-        match self.md.ok_or(Errno::NotFound).and_then(put) {
-            Ok(()) => {
-                self.md = None;
-                Ok(id)
+        let SendBuffer { pool, entry, md, number } = self;
+        let (id, md) = (MessageId { index: entry.index, number }, md.keep());
+        entry.begin(number, md, context);
+        let put = pool.node.put(from, md, Ack::No, to, portal, match_bits, offset, 0);
+        let Err(errno) = put else { return Ok(id) };
+        let mut state = lock(&pool.shared.state);
+        let unsent = state.slot_of(id).and_then(|slot| slot.entry.take_message());
+        drop(state);
+        match unsent {
+            Some(Sending { entry, md, context }) => {
+                Err((SendBuffer { pool, entry, md: UnsentMd(md), number }, errno, context))
             }
-            Err(errno) => {
-                let mut state = lock(&self.pool.shared.state);
-                let message = state.slot(self.entry.index).and_then(|slot| slot.message.take());
-                drop(state);
-                match message {
-                    Some((_, context)) => Err((self, errno, context)),
-                    // Unlinked meanwhile, by an abort or by the end of LNet: the event of that was the outcome.
-                    None => Ok(id),
-                }
-            }
+            // Unlinked meanwhile, by an abort or by the end of LNet: the event of that was the outcome.
+            None => Ok(id),
         }
     }
 }
 
-impl<E: SendEvents> Drop for SendBuffer<'_, E> {
-    /// The message is not sent. Its descriptor may be the reason, and is not used again.
+impl UnsentMd {
+    /// Returns the descriptor, which stays.
+    const fn keep(self) -> Md {
+        let md = self.0;
+        std::mem::forget(self);
+        md
+    }
+}
+
+impl Drop for UnsentMd {
     fn drop(&mut self) {
-        if let Some(md) = self.md {
-            unlink(md);
-        }
+        unlink(self.0);
     }
 }
 
@@ -404,42 +428,72 @@ impl<E: SendEvents> EventHandler for Entry<E> {
     fn on_event(&self, event: &Event) {
         let pool = &*self.shared;
         let mut state = lock(&pool.state);
-        let message = state.slot(self.index).and_then(|slot| slot.message.take());
+        let message = self.take_message();
         match (message, event.status) {
-            (Some((_, context)), Ok(())) if event.kind != EventKind::Unlink && !event.unlinked => {
-                let closed = pool.keep(&mut state, self);
+            (Some(Sending { entry, md, context }), Ok(()))
+                if event.kind != EventKind::Unlink && !event.unlinked =>
+            {
+                let closed = pool.keep(&mut state, entry, md);
                 drop(state);
                 closed.into_iter().for_each(unlink);
                 pool.events.on_sent(context, Ok(()));
             }
             (message, status) => {
                 drop(state);
-                self.on_last_or_failed(event, message.map(|(_, context)| context), status);
+                self.on_last_or_failed(event, message, status);
             }
         }
     }
 }
 
 impl<E: SendEvents> Entry<E> {
-    /// Handles the last event of a descriptor, or the failure of a message, which `context` belongs to.
-    fn on_last_or_failed(&self, event: &Event, context: Option<E::Context>, status: Result<(), Errno>) {
+    /// The number of the message in progress; 0: none. With the pool's lock taken.
+    fn number(&self) -> u64 {
+        self.sending.load(Ordering::Acquire)
+    }
+
+    /// Stores a message that is about to be sent, for its outcome. Called by the buffer of the entry, whose reference the message gets.
+    fn begin(self: Arc<Self>, number: u64, md: Md, context: E::Context) {
+        let entry = Arc::as_ptr(&self);
+        // SAFETY: the entry is there until `sending` is set, because the message has the reference, and only then somebody can take it. No
+        // message is in progress (`sending` is 0), and only the buffer of the entry, which calls this, can begin one: so nobody else
+        // accesses the cell.
+        unsafe {
+            *(*entry).message.get() = Some(Sending { entry: self, md, context });
+            (*entry).sending.store(number, Ordering::Release);
+        }
+    }
+
+    /// Takes the message in progress, if there is one. With the pool's lock taken.
+    fn take_message(&self) -> Option<Sending<E>> {
+        if self.number() == 0 {
+            return None;
+        }
+        // SAFETY: the buffer has finished writing (`begin`), which the load of `sending` has seen, and others that take it have the lock.
+        let message = unsafe { (*self.message.get()).take() };
+        self.sending.store(0, Ordering::Relaxed);
+        message
+    }
+
+    /// Handles the last event of a descriptor, or the failure of a message.
+    fn on_last_or_failed(&self, event: &Event, message: Option<Sending<E>>, status: Result<(), Errno>) {
         let pool = &*self.shared;
-        let is_idle = context.is_none();
-        if let Some(context) = context {
+        let kept = message.map(|Sending { entry, md, context }| {
             let result =
                 if event.kind == EventKind::Unlink { status.and(Err(Errno::Cancelled)) } else { status };
             // SAFETY: the message has ended, and no other one gets the memory before the descriptor is kept or removed below.
             let bytes = unsafe { std::slice::from_raw_parts(self.region.address(), self.region.len()) };
             pool.events.on_sent(context, result.map_err(|errno| NotSent { errno, bytes }));
-        }
+            (entry, md)
+        });
         let mut state = lock(&pool.state);
         if event.unlinked {
-            if is_idle {
-                state.idle.retain(|(its, _)| *its != self.index);
+            if kept.is_none() {
+                state.idle.retain(|idle| idle.entry.index != self.index);
             }
             pool.remove(state, self.index);
-        } else if !is_idle {
-            let closed = pool.keep(&mut state, self);
+        } else if let Some((entry, md)) = kept {
+            let closed = pool.keep(&mut state, entry, md);
             drop(state);
             closed.into_iter().for_each(unlink);
         }
