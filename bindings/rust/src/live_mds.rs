@@ -1,5 +1,6 @@
 //! Counts the descriptors of a queue that have not had their last event, and the events whose handler has returned.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -7,19 +8,19 @@ use std::time::Duration;
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The number of descriptors that have not had their last event, and of the events that have been handled.
+///
+/// The numbers are changed without the lock, which only threads that wait take, and those that wake them. A thread that waits is counted
+/// before it looks at the numbers again, and they are changed before it is looked for: so either it sees the change or it is seen. All that is
+/// `SeqCst`.
 #[derive(Debug, Default)]
 pub(crate) struct LiveMds {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    count: usize,
+    count: AtomicUsize,
     /// The number of events whose handler has returned.
-    handled: u64,
+    handled: AtomicU64,
     /// The number of threads that wait for a change. Notifying is a system call, even if no thread waits.
-    waiting: usize,
+    waiting: AtomicUsize,
+    lock: Mutex<()>,
+    changed: Condvar,
 }
 
 /// A live descriptor, which is counted until the drop.
@@ -28,50 +29,64 @@ pub(crate) struct LiveMd(Arc<LiveMds>);
 
 impl LiveMds {
     pub(crate) fn add(self: &Arc<Self>) -> LiveMd {
-        lock(&self.state).count += 1;
+        self.count.fetch_add(1, Ordering::SeqCst);
         LiveMd(Arc::clone(self))
     }
 
     /// Waits until no descriptor is left, or until `is_down`: then no event comes any more. Returns whether none is left.
     pub(crate) fn wait_until_none(&self, is_down: impl Fn() -> bool) -> bool {
-        loop {
-            let mut state = lock(&self.state);
-            if state.count == 0 {
-                return true;
-            }
-            state.waiting += 1;
-            let waited = self.changed.wait_timeout(state, CHECK_INTERVAL);
-            let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            state.waiting -= 1;
-            if state.count == 0 {
-                return true;
-            }
-            drop(state);
-            if is_down() {
+        let none_left = || self.count.load(Ordering::SeqCst) == 0;
+        while !none_left() {
+            self.wait_once(none_left, Some(CHECK_INTERVAL));
+            if !none_left() && is_down() {
                 return false;
             }
         }
+        true
     }
 
     /// Waits until as many events have been handled. Must not be called from a handler.
     pub(crate) fn wait_until_handled(&self, events: u64) {
-        let mut state = lock(&self.state);
-        while state.handled < events {
-            state.waiting += 1;
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.waiting -= 1;
+        let are_handled = || self.handled.load(Ordering::SeqCst) >= events;
+        while !are_handled() {
+            self.wait_once(are_handled, None);
         }
+    }
+
+    /// Waits for a change, or for this time, unless `done`.
+    #[cold]
+    fn wait_once(&self, done: impl Fn() -> bool, timeout: Option<Duration>) {
+        let guard = lock(&self.lock);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        if !done() {
+            match timeout {
+                Some(timeout) => drop(self.changed.wait_timeout(guard, timeout)),
+                None => drop(self.changed.wait(guard)),
+            }
+        }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Wakes the threads that wait, after a change of the numbers.
+    fn notify(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        // A thread that has looked, and does not wait yet, has the lock until it does.
+        drop(lock(&self.lock));
+        self.changed.notify_all();
     }
 }
 
 impl LiveMd {
     /// Counts an event of the descriptor as handled.
     pub(crate) fn count_handled(&self) {
-        let mut state = lock(&self.0.state);
-        state.handled += 1;
-        if state.waiting > 0 {
-            self.0.changed.notify_all();
-        }
+        self.0.handled.fetch_add(1, Ordering::SeqCst);
+        self.0.notify();
     }
 }
 
@@ -82,10 +97,8 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Drop for LiveMd {
     fn drop(&mut self) {
-        let mut state = lock(&self.0.state);
-        state.count -= 1;
-        if state.count == 0 && state.waiting > 0 {
-            self.0.changed.notify_all();
+        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.notify();
         }
     }
 }
