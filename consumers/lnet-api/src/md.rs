@@ -60,21 +60,20 @@ impl MdSpec {
     pub(crate) fn to_c(&self) -> Option<sys::lnet_md> {
         let end = self.range.end.min(self.region.len());
         let start = self.range.start.min(end);
-        let bits = [
-            (self.puts, sys::LNET_MD_OP_PUT),
-            (self.gets, sys::LNET_MD_OP_GET),
-            (self.manage_remote, sys::LNET_MD_MANAGE_REMOTE),
-            (self.truncate, sys::LNET_MD_TRUNCATE),
-            (self.max_size.is_some(), sys::LNET_MD_MAX_SIZE),
-            (self.bulk_md.is_some(), sys::LNET_MD_BULK_HANDLE),
-        ];
+        let bit = |is_set: bool, bit: u32| u32::from(is_set) * bit;
+        let options = bit(self.puts, sys::LNET_MD_OP_PUT)
+            | bit(self.gets, sys::LNET_MD_OP_GET)
+            | bit(self.manage_remote, sys::LNET_MD_MANAGE_REMOTE)
+            | bit(self.truncate, sys::LNET_MD_TRUNCATE)
+            | bit(self.max_size.is_some(), sys::LNET_MD_MAX_SIZE)
+            | bit(self.bulk_md.is_some(), sys::LNET_MD_BULK_HANDLE);
         let none = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
         Some(sys::lnet_md {
             start: self.region.address().wrapping_add(start).cast(),
             length: (end - start).try_into().ok()?,
             threshold: self.threshold.map_or(sys::LNET_MD_THRESH_INF, i32::from),
             max_size: self.max_size.unwrap_or(0).try_into().ok()?,
-            options: bits.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, bit)| all | bit),
+            options,
             user_ptr: std::ptr::null_mut(),
             eq_handle: sys::lnet_handle_eq { cookie: sys::COOKIE_NONE },
             bulk_handle: self.bulk_md.map_or(none, |md| md.0),

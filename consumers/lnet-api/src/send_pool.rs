@@ -8,7 +8,7 @@ use crate::clock::{Clock, Time};
 use crate::sync::{Condition, lock};
 use crate::{Ack, Errno, Event, EventHandler, EventKind, Md, MdSpec, Nid, Node, ProcessId, Region, sys};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The most bytes of a message whose memory is kept.
@@ -80,8 +80,6 @@ struct Slot<E: SendEvents> {
     entry: Arc<Entry<E>>,
     /// `None`: not made yet.
     md: Option<Md>,
-    /// Whether the descriptor is used for another message afterwards.
-    is_kept: bool,
 }
 
 /// A descriptor that waits for a message.
@@ -95,6 +93,8 @@ struct Entry<E: SendEvents> {
     shared: Arc<Shared<E>>,
     index: usize,
     region: Arc<Region>,
+    /// Whether the descriptor is used for another message afterwards. Changed with the pool's lock taken.
+    is_kept: AtomicBool,
     /// The number of the message in progress; 0: none. Set by the buffer that sends the message, without the pool's lock; reset with it.
     sending: AtomicU64,
     /// The message in progress.
@@ -187,10 +187,11 @@ impl<E: SendEvents> SendPool<E> {
             shared: Arc::clone(&self.shared),
             index,
             region,
+            is_kept: is_kept.into(),
             sending: AtomicU64::new(0),
             message: UnsafeCell::new(None),
         });
-        state.all[index] = Some(Slot { entry: Arc::clone(&entry), md: None, is_kept });
+        state.all[index] = Some(Slot { entry: Arc::clone(&entry), md: None });
         drop(state);
         if let Some(md) = replaced {
             unlink(md);
@@ -235,7 +236,7 @@ impl<E: SendEvents> SendPool<E> {
             let mut state = lock(&self.shared.state);
             let Some(slot) = state.slot_of(id) else { return };
             // From here on no other message can get it.
-            slot.is_kept = false;
+            slot.entry.is_kept.store(false, Ordering::Relaxed);
             slot.md
         };
         if let Some(md) = md {
@@ -246,10 +247,10 @@ impl<E: SendEvents> SendPool<E> {
     /// Unlinks the descriptors of all messages in progress, like [`SendPool::abort`]. Calls LNet.
     pub fn abort_all(&self) {
         let mds: Vec<Md> = {
-            let mut state = lock(&self.shared.state);
+            let state = lock(&self.shared.state);
             let mut mds = Vec::new();
-            for slot in state.all.iter_mut().flatten().filter(|slot| slot.entry.number() != 0) {
-                slot.is_kept = false;
+            for slot in state.all.iter().flatten().filter(|slot| slot.entry.number() != 0) {
+                slot.entry.is_kept.store(false, Ordering::Relaxed);
                 mds.extend(slot.md);
             }
             mds
@@ -341,7 +342,9 @@ impl<E: SendEvents> Shared<E> {
 
     /// Keeps a descriptor for another message, if it is to be kept. Returns it if it is to be unlinked: the pool is closed.
     fn keep(&self, state: &mut PoolState<E>, entry: Arc<Entry<E>>, md: Md) -> Option<Md> {
-        state.slot(entry.index).filter(|slot| slot.is_kept)?;
+        if !entry.is_kept.load(Ordering::Relaxed) {
+            return None;
+        }
         if state.is_closed {
             return Some(md);
         }
