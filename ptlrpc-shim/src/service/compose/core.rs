@@ -1,13 +1,14 @@
 //! The parts of a service, for the threads that run it.
 
 use crate::Errno;
+use crate::clock::Time;
 use crate::service::engines::difficult_reply::{DifficultReply, EndedQueue, ReplyDone};
 use crate::service::engines::environment::Environment;
 use crate::service::engines::incoming_request::IncomingRequest;
 use crate::service::engines::reply_sender::{ReplyRetry, RetryQueue};
 use crate::service::engines::request_buffers::{ArrivedRequest, BufferUser, RequestBuffers};
 use crate::service::engines::request_queue::RequestQueue;
-use crate::service::engines::timer_queue::{TimerKey, TimerQueue};
+use crate::service::engines::timer_queue::TimerQueue;
 use crate::service::handler::Handler;
 use crate::service::rules::service_estimate::ServiceEstimate;
 use crate::service::targets::{Export, Targets};
@@ -28,8 +29,8 @@ pub(super) enum DeferredWork {
     ResendReply(ReplyRetry),
 }
 
-pub(super) type Timer = TimerQueue<Arc<IncomingRequest>, DeferredWork>;
-pub(super) type Queue = RequestQueue<ArrivedRequest, AdmittedRequest>;
+pub(super) type Timer = TimerQueue<DeferredWork>;
+pub(super) type Queue = RequestQueue<ArrivedRequest, AdmittedRequest, Arc<IncomingRequest>>;
 
 /// The parts of a service.
 pub(super) struct ServiceCore {
@@ -101,17 +102,11 @@ impl ServiceCore {
         Arc::clone(&self.timer) as Arc<dyn EndedQueue>
     }
 
-    /// Schedules the next early reply of a request, if there is to be one.
-    pub(super) fn schedule_early_reply(&self, request: &Arc<IncomingRequest>) {
-        request.schedule_early_reply(&self.env.config.adaptive, |before, due| {
-            self.timer.schedule(before, Arc::clone(request), due)
-        });
-    }
-
-    /// Cancels an early reply that is scheduled.
-    pub(super) fn cancel_early_reply(&self, timer: Option<TimerKey>) {
-        if let Some(timer) = timer {
-            self.timer.cancel(timer);
+    /// Sets the time of the next early reply to a request whose service has not ended; `None`: it gets none.
+    pub(super) fn set_early_reply(&self, request: &IncomingRequest, due: Option<Time>) {
+        let is_request = |other: &Arc<IncomingRequest>| std::ptr::eq(&raw const **other, request);
+        if let Some(at) = self.queue.set_early_reply(is_request, due) {
+            self.timer.wake_at(at);
         }
     }
 

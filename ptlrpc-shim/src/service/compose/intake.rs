@@ -5,19 +5,22 @@ use crate::Errno;
 use crate::clock::Time;
 use crate::message::{BodyFlags, ConnectFlags, Opcode};
 use crate::service::counters::Dropped;
-use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
+use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute, first_early_reply};
 use crate::service::engines::reply_message::{ReplyMessage, error_body};
 use crate::service::engines::reply_sender;
 use crate::service::engines::request_buffers::ArrivedRequest;
-use crate::service::engines::request_queue::Priority;
+use crate::service::engines::request_queue::{Accepted, Priority};
 use crate::service::rules::admission::{Admission, AdmissionContext, RequestHead, admit, unpack};
 use crate::service::rules::duplicates::DuplicateCheck;
 use crate::service::rules::early_reply::ClientTimeout;
 use crate::service::targets::Export;
 use std::sync::Arc;
 
+/// A request that is to be served.
+type ToBeServed = Accepted<AdmittedRequest, Arc<IncomingRequest>>;
+
 /// Decides about a request; returns it if it is to be served.
-pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<(AdmittedRequest, Priority)> {
+pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<ToBeServed> {
     let env = &core.env;
     let drop_it = |why: Dropped| {
         env.counters.dropped(why);
@@ -58,7 +61,7 @@ pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<(Adm
     }
     let request = Arc::new(IncomingRequest::new(arrived, head, route, timeout));
     match export {
-        None => Some(serve(core, AdmittedRequest { request, export: None })),
+        None => Some(serve(core, request, None, route, timeout)),
         Some(export) => check_duplicate(core, request, export, route, timeout, now),
     }
 }
@@ -70,18 +73,19 @@ fn check_duplicate(
     route: ReplyRoute,
     timeout: ClientTimeout,
     now: Time,
-) -> Option<(AdmittedRequest, Priority)> {
+) -> Option<ToBeServed> {
     let counters = &core.env.counters;
     match export.begin(request.key(), &request, now) {
         DuplicateCheck::New => {
-            return Some(serve(core, AdmittedRequest { request, export: Some(export) }));
+            return Some(serve(core, request, Some(export), route, timeout));
         }
         DuplicateCheck::InProgress(first) => {
             if let Some(first) = first.upgrade()
                 && request.head.body.flags.contains(BodyFlags::RESENT)
             {
                 first.on_resent(route, timeout);
-                core.schedule_early_reply(&first);
+                let schedule = |due| core.set_early_reply(&first, Some(due));
+                first.schedule_early_reply(&core.env.config.adaptive, schedule);
             }
             counters.dropped(Dropped::Duplicate);
         }
@@ -112,13 +116,21 @@ fn refuse(
     }
 }
 
-fn serve(core: &ServiceCore, admitted: AdmittedRequest) -> (AdmittedRequest, Priority) {
-    core.schedule_early_reply(&admitted.request);
-    let priority = match (core.env.config.is_urgent)(admitted.request.head.body.opcode) {
+fn serve(
+    core: &ServiceCore,
+    request: Arc<IncomingRequest>,
+    export: Option<Arc<Export>>,
+    route: ReplyRoute,
+    timeout: ClientTimeout,
+) -> ToBeServed {
+    let config = &core.env.config;
+    let priority = match (config.is_urgent)(request.head.body.opcode) {
         true => Priority::Urgent,
         false => Priority::Normal,
     };
-    (admitted, priority)
+    let early_reply = first_early_reply(&config.adaptive, &route, timeout);
+    let timed = Arc::clone(&request);
+    Accepted { request: AdmittedRequest { request, export }, priority, timed, early_reply }
 }
 
 /// Whether the service itself serves the operation, without the program.

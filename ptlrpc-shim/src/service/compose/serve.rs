@@ -19,9 +19,9 @@ use lnet_api::sync::lock;
 use lnet_log::LogClass;
 use std::sync::Arc;
 
-/// Serves a request, unless its client has given up.
-pub(super) fn serve(core: &ServiceCore, admitted: &AdmittedRequest) {
-    if core.env.now() >= admitted.request.deadline() {
+/// Serves a request, unless it `has_waited` and its client has given up.
+pub(super) fn serve(core: &ServiceCore, admitted: &AdmittedRequest, has_waited: bool) {
+    if has_waited && core.env.now() >= admitted.request.deadline() {
         return drop_request(core, admitted, Dropped::Expired);
     }
     let opcode = admitted.request.head.body.opcode;
@@ -41,30 +41,29 @@ pub(super) fn serve(core: &ServiceCore, admitted: &AdmittedRequest) {
 pub(super) fn drop_request(core: &ServiceCore, admitted: &AdmittedRequest, why: Dropped) {
     core.env.counters.dropped(why);
     log::debug!("service {}: request x{} dropped ({why})", core.env.name(), admitted.request.arrived.xid.0);
-    end_without_reply(core, admitted);
+    end_without_reply(admitted);
 }
 
-fn end_without_reply(core: &ServiceCore, admitted: &AdmittedRequest) {
+fn end_without_reply(admitted: &AdmittedRequest) {
     if let Some(export) = &admitted.export {
         export.end(admitted.request.key(), None);
     }
-    let (_, timer) = admitted.request.close();
-    core.cancel_early_reply(timer);
+    admitted.request.close();
 }
 
 fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>) {
     let request = &admitted.request;
     let message = request.head.message(&request.arrived.bytes);
-    let stop_early_replies = || core.cancel_early_reply(request.take_timer());
+    let stop_early_replies = || core.set_early_reply(request, None);
     let mut given = ServiceRequest::new(&core.env, request, export, message, &stop_early_replies);
     let answered = core.catch_panic(|| core.handler.handle(&mut given));
     match answered {
         Some(Response::Reply(reply)) if given.bulk_failed() => {
-            end_without_reply(core, admitted);
+            end_without_reply(admitted);
             on_reply_lost(core, reply.on_done);
         }
-        _ if given.bulk_failed() => end_without_reply(core, admitted),
-        Some(Response::None) => end_without_reply(core, admitted),
+        _ if given.bulk_failed() => end_without_reply(admitted),
+        Some(Response::None) => end_without_reply(admitted),
         Some(Response::Reply(reply)) => respond(core, admitted, export, reply),
         None => respond(core, admitted, export, Reply::error(Errno::Io)),
     }
@@ -109,7 +108,7 @@ fn respond(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>,
             }
         }
         (Err(_), on_done) => {
-            end_without_reply(core, admitted);
+            end_without_reply(admitted);
             on_reply_lost(core, on_done);
         }
     }
@@ -148,12 +147,12 @@ fn end_with_reply(core: &ServiceCore, admitted: &AdmittedRequest, reply: &ReplyM
     });
     match written {
         Ok(message) => {
-            let route = close_with_reply(core, admitted, message.bytes());
+            let route = close_with_reply(admitted, message.bytes());
             reply_sender::send(&core.env, message, &route, admitted.request.arrived.peer);
         }
         Err(errno) => {
             log::debug!("service {}: no memory for a reply ({errno})", core.env.name());
-            end_without_reply(core, admitted);
+            end_without_reply(admitted);
         }
     }
 }
@@ -168,7 +167,7 @@ fn end_with_difficult_reply(
     let mut region = Region::zeroed(reply.len());
     // The memory is as long as the reply says.
     let _ = reply.write(region.bytes_mut());
-    let route = close_with_reply(core, admitted, region.bytes_mut());
+    let route = close_with_reply(admitted, region.bytes_mut());
     reply_sender::send_difficult(
         &core.env,
         Arc::new(region),
@@ -180,14 +179,12 @@ fn end_with_difficult_reply(
 
 /// Ends a request whose reply is to be sent, in this order: while the request is in progress its client may still change the reply's
 /// route; afterwards a duplicate gets the reply that is kept. Returns the route of the reply.
-fn close_with_reply(core: &ServiceCore, admitted: &AdmittedRequest, reply: &[u8]) -> ReplyRoute {
+fn close_with_reply(admitted: &AdmittedRequest, reply: &[u8]) -> ReplyRoute {
     let request = &admitted.request;
     if let Some(export) = &admitted.export {
         export.end(request.key(), Some(reply));
     }
-    let (route, timer) = request.close();
-    core.cancel_early_reply(timer);
-    route
+    request.close()
 }
 
 fn server_fields(core: &ServiceCore, request: &IncomingRequest) -> ServerFields {
@@ -231,6 +228,6 @@ fn connect(core: &ServiceCore, admitted: &AdmittedRequest) {
     };
     match reply {
         Ok(reply) => end_with_reply(core, admitted, &reply),
-        Err(_) => end_without_reply(core, admitted),
+        Err(_) => end_without_reply(admitted),
     }
 }

@@ -7,7 +7,6 @@ use crate::service::engines::incoming_request::{EarlyReplyAction, IncomingReques
 use crate::service::engines::reply_message::early_reply;
 use crate::service::engines::reply_sender;
 use lnet_log::LogClass;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The interval between a failure to attach a buffer and the next attempt.
@@ -36,7 +35,11 @@ pub(super) fn run(core: &ServiceCore) {
             );
             attach_not_before = tick.now + ATTACH_RETRY_INTERVAL;
         }
-        core.timer.take_due(tick.now).iter().for_each(|request| send_early_reply(core, request, tick.now));
+        let (due, next) = core.queue.take_early_replies(tick.now);
+        if let Some(at) = next {
+            core.timer.wake_at(at);
+        }
+        due.iter().for_each(|request| send_early_reply(core, request, tick.now));
         if let (Some(check), Some(interval), Some(after)) = (next_check, check_interval, evict_after)
             && check <= tick.now
         {
@@ -64,9 +67,9 @@ pub(super) fn do_work(core: &ServiceCore) {
     }
 }
 
-fn send_early_reply(core: &ServiceCore, request: &Arc<IncomingRequest>, now: Time) {
+fn send_early_reply(core: &ServiceCore, request: &IncomingRequest, now: Time) {
     let adaptive = &core.env.config.adaptive;
-    let schedule = |before, due| core.timer.schedule(before, Arc::clone(request), due);
+    let schedule = |due| core.set_early_reply(request, Some(due));
     match request.poll_early_reply(adaptive, now) {
         EarlyReplyAction::Nothing => {}
         EarlyReplyAction::Wait => request.schedule_early_reply(adaptive, schedule),

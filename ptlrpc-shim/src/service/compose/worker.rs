@@ -3,22 +3,24 @@
 use super::core::ServiceCore;
 use super::{intake, serve};
 use crate::service::counters::Dropped;
-use crate::service::engines::request_queue::{Finished, Work};
+use crate::service::engines::request_queue::{Admitted, Finished, Work};
 
 /// Runs until the queue is closed.
 pub(super) fn run(core: &ServiceCore) {
-    let mut finished = Finished::Nothing;
+    let (mut finished, mut arrived) = (Finished::Nothing, None);
     loop {
-        finished = match core.queue.next(finished, &core.env.node) {
-            Work::Decide(arrived) => {
-                Finished::Decided(core.catch_panic(|| intake::decide(core, arrived)).flatten())
+        let wake_timer = |at| core.timer.wake_at(at);
+        finished = match core.queue.next(finished, &mut arrived, &core.env.node, wake_timer) {
+            Work::Decide => {
+                let decide = || intake::decide(core, arrived.take()?);
+                Finished::Decided(core.catch_panic(decide).flatten())
             }
-            Work::Serve(admitted, priority) => {
-                core.catch_panic(|| serve::serve(core, &admitted));
-                Finished::Served(priority)
+            Work::Serve(Admitted { request, ticket, has_waited }) => {
+                core.catch_panic(|| serve::serve(core, &request, has_waited));
+                Finished::Served(ticket)
             }
-            Work::Drop(admitted) => {
-                serve::drop_request(core, &admitted, Dropped::Stopping);
+            Work::Drop(request) => {
+                serve::drop_request(core, &request, Dropped::Stopping);
                 Finished::Nothing
             }
             Work::End => return,

@@ -1,7 +1,6 @@
 //! A request from its admission to its reply: the route of replies, the client's timeout, and the early replies.
 
 use super::request_buffers::ArrivedRequest;
-use super::timer_queue::TimerKey;
 use crate::clock::Time;
 use crate::lnet::{Nid, ProcessId};
 use crate::message::ConnectFlags;
@@ -25,8 +24,6 @@ struct RequestState {
     route: ReplyRoute,
     timeout: ClientTimeout,
     early: EarlyState,
-    /// The early reply that is scheduled.
-    timer: Option<TimerKey>,
 }
 
 /// Whether early replies may be sent.
@@ -78,6 +75,15 @@ impl ReplyRoute {
     }
 }
 
+/// The time of the first early reply to a request with this route and this timeout, if there is to be one.
+pub(crate) fn first_early_reply(
+    adaptive: &Adaptive,
+    route: &ReplyRoute,
+    timeout: ClientTimeout,
+) -> Option<Time> {
+    if route.at_support { due(adaptive, timeout) } else { None }
+}
+
 impl IncomingRequest {
     pub(crate) fn new(
         arrived: ArrivedRequest,
@@ -85,7 +91,7 @@ impl IncomingRequest {
         route: ReplyRoute,
         timeout: ClientTimeout,
     ) -> Self {
-        let state = RequestState { route, timeout, early: EarlyState::Open, timer: None };
+        let state = RequestState { route, timeout, early: EarlyState::Open };
         Self { arrived, head, state: Mutex::new(state), early_reply_sent: Condition::new() }
     }
 
@@ -112,24 +118,14 @@ impl IncomingRequest {
         }
     }
 
-    /// Schedules the next early reply, if there is to be one: `schedule` is passed the one that is scheduled, and the time.
-    pub(crate) fn schedule_early_reply(
-        &self,
-        adaptive: &Adaptive,
-        schedule: impl FnOnce(Option<TimerKey>, Time) -> TimerKey,
-    ) {
-        let mut state = lock(&self.state);
-        if state.route.at_support
-            && state.early != EarlyState::Closed
-            && let Some(due) = due(adaptive, state.timeout)
+    /// Schedules the next early reply, if there is to be one: `schedule` is passed the time.
+    pub(crate) fn schedule_early_reply(&self, adaptive: &Adaptive, schedule: impl FnOnce(Time)) {
+        let state = lock(&self.state);
+        if state.early != EarlyState::Closed
+            && let Some(due) = first_early_reply(adaptive, &state.route, state.timeout)
         {
-            state.timer = Some(schedule(state.timer, due));
+            schedule(due);
         }
-    }
-
-    /// Takes the early reply that is scheduled, to cancel it.
-    pub(crate) fn take_timer(&self) -> Option<TimerKey> {
-        lock(&self.state).timer.take()
     }
 
     /// Decides about early replies at the time `now`.
@@ -150,26 +146,22 @@ impl IncomingRequest {
     }
 
     /// Notes that the early reply was given to LNet, and schedules the next one, before the reply can be sent.
-    pub(crate) fn on_early_reply_sent(
-        &self,
-        adaptive: &Adaptive,
-        schedule: impl FnOnce(Option<TimerKey>, Time) -> TimerKey,
-    ) {
+    pub(crate) fn on_early_reply_sent(&self, adaptive: &Adaptive, schedule: impl FnOnce(Time)) {
         let mut state = lock(&self.state);
         state.early = EarlyState::Open;
         self.early_reply_sent.notify_all();
         if let Some(due) = due(adaptive, state.timeout) {
-            state.timer = Some(schedule(state.timer, due));
+            schedule(due);
         }
     }
 
-    /// Ends early replies; waits for one that is being sent. Returns the route of the reply, and the early reply to be cancelled.
-    pub(crate) fn close(&self) -> (ReplyRoute, Option<TimerKey>) {
+    /// Ends early replies; waits for one that is being sent. Returns the route of the reply.
+    pub(crate) fn close(&self) -> ReplyRoute {
         let mut state = lock(&self.state);
         while state.early == EarlyState::Sending {
             state = self.early_reply_sent.wait(state);
         }
         state.early = EarlyState::Closed;
-        (state.route, state.timer.take())
+        state.route
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod bulk;
 pub(crate) mod descriptors;
 pub(crate) mod difficult_reply;
+pub(crate) mod early_reply_times;
 pub(crate) mod environment;
 pub(crate) mod incoming_request;
 pub(crate) mod reply_message;
