@@ -2,7 +2,6 @@
 
 use super::core::{AdmittedRequest, ServiceCore};
 use crate::Errno;
-use crate::clock::Time;
 use crate::message::{BodyFlags, ConnectFlags, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute, first_early_reply};
@@ -14,7 +13,7 @@ use crate::service::rules::admission::{Admission, AdmissionContext, RequestHead,
 use crate::service::rules::duplicates::DuplicateCheck;
 use crate::service::rules::early_reply::ClientTimeout;
 use crate::service::targets::Export;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A request that is to be served.
 type ToBeServed = Accepted<AdmittedRequest, Arc<IncomingRequest>>;
@@ -40,45 +39,53 @@ pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<ToBe
         false => core.targets.export(body.handle),
     };
     let timeout = ClientTimeout::new(arrived.at, body.timeout, env.config.longest_timeout);
+    let is_served = is_common(body.opcode) || core.handler.serves(body.opcode);
     let now = env.now();
+    // From here on until the check for duplicates the connection stays as it is.
     let connection = export.as_ref().map(|export| export.connection());
-    let context = AdmissionContext {
-        now,
-        deadline: timeout.deadline(),
-        conn_cnt: connection.map(|(conn_cnt, _)| conn_cnt),
-        protocol: env.config.version,
-        is_served: is_common(body.opcode) || core.handler.serves(body.opcode),
+    let (conn_cnt, agreed) = match &connection {
+        Some(connection) => {
+            let (conn_cnt, agreed) = connection.agreed();
+            (Some(conn_cnt), agreed)
+        }
+        None => (None, ConnectFlags::NONE),
     };
-    let agreed = connection.map_or(ConnectFlags::NONE, |(_, agreed)| agreed);
+    let protocol = env.config.version;
+    let context = AdmissionContext { now, deadline: timeout.deadline(), conn_cnt, protocol, is_served };
     let route = ReplyRoute::new(&arrived, &head, agreed);
     match admit(body, &context) {
-        Admission::Drop(why) => return drop_it(why),
+        Admission::Drop(why) => {
+            drop(connection);
+            return drop_it(why);
+        }
         Admission::Refuse(errno) => {
+            drop(connection);
             refuse(core, &arrived, &head, &route, errno);
             return None;
         }
         Admission::Serve => {}
     }
     let request = Arc::new(IncomingRequest::new(arrived, head, route, timeout));
-    match export {
-        None => Some(serve(core, request, None, route, timeout)),
-        Some(export) => check_duplicate(core, request, export, route, timeout, now),
+    match connection.map_or(DuplicateCheck::New, |connection| connection.begin(request.key(), &request, now))
+    {
+        DuplicateCheck::New => Some(serve(core, request, export, route, timeout)),
+        duplicate => {
+            on_duplicate(core, duplicate, &request, route, timeout);
+            None
+        }
     }
 }
 
-fn check_duplicate(
+fn on_duplicate(
     core: &ServiceCore,
-    request: Arc<IncomingRequest>,
-    export: Arc<Export>,
+    duplicate: DuplicateCheck<Weak<IncomingRequest>, Arc<[u8]>>,
+    request: &IncomingRequest,
     route: ReplyRoute,
     timeout: ClientTimeout,
-    now: Time,
-) -> Option<ToBeServed> {
+) {
     let counters = &core.env.counters;
-    match export.begin(request.key(), &request, now) {
-        DuplicateCheck::New => {
-            return Some(serve(core, request, Some(export), route, timeout));
-        }
+    match duplicate {
+        DuplicateCheck::New => {}
         DuplicateCheck::InProgress(first) => {
             if let Some(first) = first.upgrade()
                 && request.head.body.flags.contains(BodyFlags::RESENT)
@@ -96,7 +103,6 @@ fn check_duplicate(
         DuplicateCheck::Stale => counters.dropped(Dropped::AlreadyReplied),
         DuplicateCheck::NoSlot => refuse(core, &request.arrived, &request.head, &route, Errno::Protocol),
     }
-    None
 }
 
 /// Refuses a request with an error (type 4712): it is not executed.

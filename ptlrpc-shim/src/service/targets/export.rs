@@ -9,7 +9,7 @@ use crate::service::engines::incoming_request::IncomingRequest;
 use crate::service::rules::connect::ClientSide;
 use crate::service::rules::duplicates::{DuplicateCheck, Duplicates, RequestKey};
 use lnet_api::sync::lock;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// A client's connection to a target.
 pub struct Export {
@@ -27,6 +27,9 @@ struct ExportState {
     is_connected: bool,
     requests: Duplicates<Weak<IncomingRequest>, Arc<[u8]>>,
 }
+
+/// See [`Export::connection`].
+pub(crate) struct ConnectionState<'a>(MutexGuard<'a, ExportState>);
 
 impl Export {
     pub(super) fn new(
@@ -88,22 +91,9 @@ impl Export {
         lock(&self.state).is_connected
     }
 
-    /// Checks whether a request of this client that is admitted at `now` is a duplicate.
-    pub(crate) fn begin(
-        &self,
-        key: RequestKey,
-        request: &Arc<IncomingRequest>,
-        now: Time,
-    ) -> DuplicateCheck<Weak<IncomingRequest>, Arc<[u8]>> {
-        let mut state = lock(&self.state);
-        state.last_heard = now;
-        state.requests.begin(key, Arc::downgrade(request))
-    }
-
-    /// The connection count, and the flags that both sides have agreed on.
-    pub(crate) fn connection(&self) -> (u32, ConnectFlags) {
-        let state = lock(&self.state);
-        (state.client_side.conn_cnt, state.agreed.flags)
+    /// The state of the connection, for a decision about a request. It stays as it is until this is dropped.
+    pub(crate) fn connection(&self) -> ConnectionState<'_> {
+        ConnectionState(lock(&self.state))
     }
 
     /// Records the end of a request, with its reply if there was one.
@@ -134,6 +124,24 @@ impl Export {
     pub(super) fn on_removed(&self) {
         lock(&self.state).is_connected = false;
         self.target.difficult_replies().on_client_lost(self.cookie);
+    }
+}
+
+impl ConnectionState<'_> {
+    /// The connection count, and the flags that both sides have agreed on.
+    pub(crate) fn agreed(&self) -> (u32, ConnectFlags) {
+        (self.0.client_side.conn_cnt, self.0.agreed.flags)
+    }
+
+    /// Checks whether a request of this client that is admitted at `now` is a duplicate.
+    pub(crate) fn begin(
+        mut self,
+        key: RequestKey,
+        request: &Arc<IncomingRequest>,
+        now: Time,
+    ) -> DuplicateCheck<Weak<IncomingRequest>, Arc<[u8]>> {
+        self.0.last_heard = now;
+        self.0.requests.begin(key, Arc::downgrade(request))
     }
 }
 
