@@ -8,13 +8,13 @@ use crate::service::engines::incoming_request::IncomingRequest;
 use crate::service::engines::reply_sender::{ReplyRetry, RetryQueue};
 use crate::service::engines::request_buffers::{ArrivedRequest, BufferUser, RequestBuffers};
 use crate::service::engines::request_queue::RequestQueue;
+use crate::service::engines::shared_estimate::SharedEstimate;
 use crate::service::engines::timer_queue::TimerQueue;
 use crate::service::handler::Handler;
-use crate::service::rules::service_estimate::ServiceEstimate;
 use crate::service::targets::{Export, Targets};
 use lnet_log::LogClass;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A request that is to be served. Only connect requests have no export.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(super) struct ServiceCore {
     pub(super) queue: Arc<Queue>,
     pub(super) buffers: Arc<RequestBuffers>,
     pub(super) timer: Arc<Timer>,
-    pub(super) estimate: Mutex<ServiceEstimate>,
+    pub(super) estimate: SharedEstimate,
 }
 
 /// Passes events of request buffers to the queue and to the timer thread.
@@ -88,7 +88,7 @@ impl ServiceCore {
             queue,
             buffers: Arc::new(RequestBuffers::new(Arc::new(events))),
             timer,
-            estimate: Mutex::new(ServiceEstimate::new(env.now())),
+            estimate: SharedEstimate::new(env.now()),
             env,
         }
     }

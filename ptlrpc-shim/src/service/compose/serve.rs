@@ -15,7 +15,6 @@ use crate::service::rules::early_reply::whole_seconds;
 use crate::service::service_request::ServiceRequest;
 use crate::service::targets::Export;
 use crate::service::targets::tables::{Connected, NotConnected};
-use lnet_api::sync::lock;
 use lnet_log::LogClass;
 use std::sync::Arc;
 
@@ -190,7 +189,7 @@ fn close_with_reply(admitted: &AdmittedRequest, reply: &[u8]) -> ReplyRoute {
 fn server_fields(core: &ServiceCore, request: &IncomingRequest) -> ServerFields {
     let now = core.env.now();
     let took = now.since(request.arrived.at);
-    let estimate = lock(&core.estimate).add(&core.env.config.adaptive, now, took);
+    let estimate = core.estimate.add(&core.env.config.adaptive, now, took);
     ServerFields { last_committed: 0, service_time: whole_seconds(took), estimate }
 }
 

@@ -12,4 +12,5 @@ pub(crate) mod reply_message;
 pub(crate) mod reply_sender;
 pub(crate) mod request_buffers;
 pub(crate) mod request_queue;
+pub(crate) mod shared_estimate;
 pub(crate) mod timer_queue;

@@ -31,6 +31,11 @@ impl ServiceEstimate {
         max.max(whole_seconds(adaptive.at_min)).min(whole_seconds(adaptive.at_max))
     }
 
+    /// The least time that the current estimate already counts, in seconds, and until when: shorter ones do not change it until then.
+    pub(crate) const fn holds(&self) -> (u32, Time) {
+        (self.quarters[0], self.end)
+    }
+
     fn rotate(&mut self, quarter: Duration, now: Time) {
         let gone = now.since(self.began).as_nanos() / quarter.as_nanos().max(1);
         if gone > 0 {
