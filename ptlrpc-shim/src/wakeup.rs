@@ -3,12 +3,15 @@
 use crate::clock::{Clock, Time};
 use crate::lnet::Node;
 use lnet_api::sync::{Condition, lock};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The requests of one thread that have something to process.
 #[derive(Debug, Default)]
 pub(crate) struct ReadyQueue {
     ready: Mutex<Vec<usize>>,
+    /// Whether a request is ready, for looks without the lock. Set with the lock taken.
+    is_ready: AtomicBool,
     changed: Condition,
 }
 
@@ -42,12 +45,14 @@ impl ReadyQueue {
         node: Option<&Node>,
     ) -> MutexGuard<'_, Vec<usize>> {
         if let Some(node) = node {
-            node.progress(|| !lock(&self.ready).is_empty());
+            node.progress(|| self.is_ready.load(Ordering::Acquire));
         }
         let mut ready = lock(&self.ready);
         while ready.is_empty() && until.is_none_or(|until| clock.now() < until) {
             ready = self.changed.wait_until(clock, ready, until);
         }
+        // The caller takes all.
+        self.is_ready.store(false, Ordering::Release);
         ready
     }
 }
@@ -56,16 +61,32 @@ impl ReadyQueue {
 impl ReadyQueue {
     /// The ready requests, without waiting.
     pub(crate) fn take_ready(&self) -> Vec<usize> {
+        self.is_ready.store(false, Ordering::Release);
         std::mem::take(&mut lock(&self.ready))
     }
 }
 
 impl Waker {
+    /// The queue of the request's thread.
+    pub(crate) fn queue(&self) -> &ReadyQueue {
+        &self.queue
+    }
+
+    /// Makes this one wake what `other` does.
+    pub(crate) fn set_to(&mut self, other: &Self) {
+        self.index = other.index;
+        // Mostly it is the same queue: then no reference has to be counted.
+        if !Arc::ptr_eq(&self.queue, &other.queue) {
+            self.queue = Arc::clone(&other.queue);
+        }
+    }
+
     pub(crate) fn wake(&self) {
         let mut ready = lock(&self.queue.ready);
         if ready.last() != Some(&self.index) {
             ready.push(self.index);
         }
+        self.queue.is_ready.store(true, Ordering::Release);
         drop(ready);
         self.queue.changed.notify_all();
     }

@@ -7,14 +7,14 @@ use crate::import::{Connection, ImportState, Session};
 use crate::lnet::Node;
 use crate::message::{ConnectData, ExportCookie};
 use crate::request::{Purpose, Reply, Request, RequestSender, Rpc};
-use crate::wakeup::ReadyQueue;
+use crate::wakeup::{ReadyQueue, Waker};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
 thread_local! {
-    /// The queue of the calls of this thread. A late event of an earlier call wakes the next one in vain.
-    static CALLS: Cell<Option<Arc<ReadyQueue>>> = const { Cell::new(None) };
+    /// Wakes this thread for its call. A late event of an earlier call wakes the next one in vain.
+    static CALL: Cell<Option<Waker>> = const { Cell::new(None) };
 }
 
 /// A target, used from any thread.
@@ -76,8 +76,8 @@ impl Import {
 
     /// Sends a request, and waits for its end. A caller that sends the same request again and again keeps an [`Arc`] of it.
     pub fn call(&self, request: impl Into<Arc<Request>>) -> Result<Reply, Errno> {
-        let ready = CALLS.try_with(Cell::take).ok().flatten().unwrap_or_default();
-        let waker = ready.waker(0);
+        let kept = CALL.try_with(Cell::take).ok().flatten();
+        let waker = kept.unwrap_or_else(|| Arc::<ReadyQueue>::default().waker(0));
         let now = self.clock.now();
         let mut rpc = self.rpc(request.into(), now);
         let mut next_poll = rpc.poll(&waker, now);
@@ -85,11 +85,11 @@ impl Import {
             if let Some(result) = rpc.take_result() {
                 break result;
             }
-            ready.wait_any(&*self.clock, next_poll, Some(self.node()));
+            waker.queue().wait_any(&*self.clock, next_poll, Some(self.node()));
             next_poll = rpc.poll(&waker, self.clock.now());
         };
         // At the end of a thread there is no next call.
-        let _ = CALLS.try_with(|calls| calls.set(Some(ready)));
+        let _ = CALL.try_with(|call| call.set(Some(waker)));
         result
     }
 

@@ -21,5 +21,5 @@ pub use config::ImportConfig;
 pub use connect_state::ImportState;
 pub use connections::Connection;
 pub(crate) use connections::Connections;
-pub(crate) use session::{Session, SessionAction};
+pub(crate) use session::{ReplyTimes, Session, SessionAction, TransmissionFacts};
 pub(crate) use slots::Tag;

@@ -15,7 +15,7 @@ use crate::Errno;
 use crate::clock::{Clock, Time};
 use crate::lnet::ProcessId;
 use crate::message::body::ExportCookie;
-use crate::message::{Body, ConnectData, ConnectFlags, Xid, XidSource};
+use crate::message::{ConnectData, ConnectFlags, Xid, XidSource};
 use crate::recent_max::RecentMax;
 use crate::timeouts::Timeouts;
 use crate::wakeup::Waker;
@@ -48,6 +48,8 @@ struct SessionState {
     slots: Slots,
     unreplied: Unreplied,
     service_time: RecentMax,
+    /// The timeout of a request, and the estimate of the service's time that it is derived from.
+    timeout: (Option<Duration>, Duration),
     net_latency: RecentMax,
     next_ping: Time,
     last_error: Option<Errno>,
@@ -76,6 +78,17 @@ pub(crate) struct TransmissionFacts {
     pub(crate) net_latency: Duration,
 }
 
+/// What the reply to a request tells about the times of the service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplyTimes {
+    /// The time at which the request was sent.
+    pub(crate) sent: Time,
+    /// Seconds that the request took.
+    pub(crate) service_time: u32,
+    /// The service's estimate of that, in seconds.
+    pub(crate) estimate: u32,
+}
+
 /// The limits of the network latency that failed connect attempts lead to.
 const MIN_NET_LATENCY_LIMIT: Duration = Duration::from_secs(5);
 const MAX_NET_LATENCY_LIMIT: Duration = Duration::from_secs(50);
@@ -102,6 +115,7 @@ impl Session {
             slots: Slots::new(DEFAULT_SLOTS),
             unreplied: Unreplied::default(),
             service_time: RecentMax::new(history),
+            timeout: (None, timeouts.of_request(None)),
             net_latency: RecentMax::new(history),
             next_ping: now,
             last_error: None,
@@ -232,7 +246,7 @@ impl Session {
     pub(crate) fn replace_xid(&self, old: Xid, new: Xid, waker: &Waker) {
         let mut state = self.lock();
         state.unreplied.remove(old);
-        state.unreplied.insert(new, waker.clone());
+        state.unreplied.insert(new, waker);
     }
 
     pub(crate) fn end_xid(&self, xid: Xid) {
@@ -252,13 +266,44 @@ impl Session {
         if state.is_superseded(over.conn_cnt) {
             return Err(Errno::NotConnected);
         }
+        self.begin(&mut state, xid, over, waker, now)
+    }
+
+    /// The permission to send a request that has no XID yet, as [`Session::send_permission`] gives it; if it may be sent, also what
+    /// [`Session::begin_transmission`] gives it.
+    pub(crate) fn begin_first_transmission(
+        &self,
+        waker: &Waker,
+        now: Time,
+    ) -> (SendPermission, Result<TransmissionFacts, Errno>) {
+        let mut state = self.lock();
+        let permission = state.connect.send_permission();
+        let facts = match &permission {
+            SendPermission::Send(connection) => self.begin(&mut state, None, connection, waker, now),
+            SendPermission::Wait => {
+                state.waiters.push(waker.clone());
+                Err(Errno::NotConnected)
+            }
+            SendPermission::Closed => Err(Errno::Shutdown),
+        };
+        (permission, facts)
+    }
+
+    fn begin(
+        &self,
+        state: &mut SessionState,
+        xid: Option<Xid>,
+        over: &ActiveConnection,
+        waker: &Waker,
+        now: Time,
+    ) -> Result<TransmissionFacts, Errno> {
         let connection =
             state.connections.get(over.server).and_then(Option::as_ref).ok_or(Errno::NotConnected)?;
         let peer = connection.peer;
         let xid = xid.unwrap_or_else(|| {
             // Taken under the lock: otherwise another request could say that this XID has a reply.
             let xid = self.xids.take();
-            state.unreplied.insert(xid, waker.clone());
+            state.unreplied.insert(xid, waker);
             xid
         });
         Ok(TransmissionFacts {
@@ -266,7 +311,7 @@ impl Session {
             xid,
             last_xid: state.unreplied.last_replied(xid),
             agreed_flags: state.agreed.flags,
-            timeout: self.timeouts.of_request(state.service_time.get(now)),
+            timeout: state.timeout(&self.timeouts, now),
             net_latency: state.net_latency.get(now).unwrap_or_default(),
         })
     }
@@ -281,7 +326,7 @@ impl Session {
 
     /// The timeout of a request, by the estimate of the service's time.
     pub(crate) fn estimated_timeout(&self, now: Time) -> Duration {
-        self.timeouts.of_request(self.lock().service_time.get(now))
+        self.lock().timeout(&self.timeouts, now)
     }
 
     /// The timeout of a connect request.
@@ -300,14 +345,17 @@ impl Session {
         self.lock().is_superseded(conn_cnt)
     }
 
-    /// Records a reply to a request that was sent at `sent`.
-    pub(crate) fn on_reply(&self, sent: Time, body: &Body, now: Time) {
-        let round_trip = now.since(sent);
-        let service_time = Duration::from_secs(body.service_time.into());
+    /// Records a reply to a request. `ended`: the request has ended with it; its XID ([`Session::end_xid`]).
+    pub(crate) fn on_reply(&self, times: &ReplyTimes, ended: Option<Xid>, now: Time) {
+        let round_trip = now.since(times.sent);
+        let service_time = Duration::from_secs(times.service_time.into());
         let mut state = self.lock();
-        state.service_time.add(Duration::from_secs(body.timeout.into()), now);
+        state.service_time.add(Duration::from_secs(times.estimate.into()), now);
         state.net_latency.add(round_trip.saturating_sub(service_time + SERVICE_TIME_UNIT), now);
         state.next_ping = now + self.timeouts.ping_interval();
+        if let Some(xid) = ended {
+            state.unreplied.remove(xid);
+        }
     }
 
     /// A request over the connection with this count got no reply.
@@ -391,6 +439,15 @@ impl Session {
 }
 
 impl SessionState {
+    /// The timeout of a request.
+    fn timeout(&mut self, timeouts: &Timeouts, now: Time) -> Duration {
+        let estimate = self.service_time.get(now);
+        if self.timeout.0 != estimate {
+            self.timeout = (estimate, timeouts.of_request(estimate));
+        }
+        self.timeout.1
+    }
+
     fn is_superseded(&self, conn_cnt: u32) -> bool {
         self.connect.state() == ImportState::Full && self.connect.conn_cnt() != conn_cnt
     }

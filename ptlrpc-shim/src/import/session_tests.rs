@@ -2,7 +2,6 @@
 use super::*;
 use crate::clock::Time;
 use crate::lnet::{Nid, ProcessId};
-use crate::message::{Opcode, Service};
 use crate::wakeup::ReadyQueue;
 
 static XIDS: XidSource = XidSource::new(Xid(64));
@@ -48,8 +47,7 @@ fn an_idle_import_is_pinged_and_a_reply_postpones_the_ping() {
     session.request_connect();
     connect(&session, 7, 2, now);
     assert_eq!(session.poll(now), (None, Some(now + seconds(25))));
-    let reply = Body::request(Service::OST, Opcode::OST_READ);
-    session.on_reply(now, &reply, now + seconds(10));
+    session.on_reply(&ReplyTimes { sent: now, service_time: 0, estimate: 0 }, None, now + seconds(10));
     assert_eq!(session.poll(now + seconds(25)), (None, Some(now + seconds(35))));
     let later = now + seconds(35);
     assert_eq!(session.poll(later), (Some(SessionAction::Ping), Some(later + seconds(25))));
@@ -88,6 +86,24 @@ fn a_transmission_begins_only_over_the_present_connection_and_keeps_its_xid() {
     let SendPermission::Send(second) = session.send_permission(&waker()) else { panic!("no connection") };
     assert_eq!(begin(Some(xid), &second), Ok((xid, last)));
     session.end_xid(xid);
+}
+
+#[test]
+fn a_first_transmission_begins_with_the_permission_and_its_xid_may_end_with_the_reply() {
+    let (session, now) = session();
+    let queue = Arc::<ReadyQueue>::default();
+    let begin = || session.begin_first_transmission(&queue.waker(3), now);
+    let (SendPermission::Wait, Err(Errno::NotConnected)) = begin() else { panic!("sent") };
+    session.request_connect();
+    connect(&session, 7, 2, now);
+    assert_eq!(queue.take_ready(), [3], "it has waited for the connection");
+    let (SendPermission::Send(over), Ok(first)) = begin() else { panic!("not sent") };
+    assert_eq!((over.handle, first.last_xid.0), (ExportCookie(7), first.xid.0 - 1));
+    session.on_reply(&ReplyTimes { sent: now, service_time: 0, estimate: 40 }, Some(first.xid), now);
+    let (SendPermission::Send(_), Ok(second)) = begin() else { panic!("not sent") };
+    assert_eq!((second.last_xid.0, second.timeout), (second.xid.0 - 1, seconds(55)));
+    session.close();
+    let (SendPermission::Closed, Err(Errno::Shutdown)) = begin() else { panic!("sent") };
 }
 
 #[test]

@@ -7,42 +7,56 @@ use std::collections::VecDeque;
 /// The XIDs of requests without a reply in ascending order, each with the waker of the request's thread. XIDs mostly begin in that order,
 /// and end in about the same.
 #[derive(Debug, Default)]
-pub(crate) struct Unreplied(VecDeque<(u64, Waker)>);
+pub(crate) struct Unreplied {
+    requests: VecDeque<(u64, Waker)>,
+    /// The waker of the request that has ended last: mostly that of the next one, too.
+    spare: Option<Waker>,
+}
 
 impl Unreplied {
-    pub(crate) fn insert(&mut self, xid: Xid, waker: Waker) {
+    pub(crate) fn insert(&mut self, xid: Xid, waker: &Waker) {
+        let its = match self.spare.take() {
+            Some(mut spare) => {
+                spare.set_to(waker);
+                spare
+            }
+            None => waker.clone(),
+        };
         match self.find(xid) {
-            Ok(at) => self.0[at].1 = waker,
-            Err(at) if at == self.0.len() => self.0.push_back((xid.0, waker)),
-            Err(at) => self.0.insert(at, (xid.0, waker)),
+            Ok(at) => self.requests[at].1 = its,
+            Err(at) if at == self.requests.len() => self.requests.push_back((xid.0, its)),
+            Err(at) => self.requests.insert(at, (xid.0, its)),
         }
     }
 
     pub(crate) fn remove(&mut self, xid: Xid) {
-        match self.find(xid) {
-            Ok(0) => drop(self.0.pop_front()),
-            Ok(at) => drop(self.0.remove(at)),
-            Err(_) => {}
+        let removed = match self.find(xid) {
+            Ok(0) => self.requests.pop_front(),
+            Ok(at) => self.requests.remove(at),
+            Err(_) => None,
+        };
+        if let Some((_, waker)) = removed {
+            self.spare = Some(waker);
         }
     }
 
     fn find(&self, xid: Xid) -> Result<usize, usize> {
-        match (self.0.front(), self.0.back()) {
+        match (self.requests.front(), self.requests.back()) {
             (Some((first, _)), _) if *first == xid.0 => Ok(0),
-            (_, Some((last, _))) if *last < xid.0 => Err(self.0.len()),
+            (_, Some((last, _))) if *last < xid.0 => Err(self.requests.len()),
             (None, _) => Err(0),
-            _ => self.0.binary_search_by_key(&xid.0, |(xid, _)| *xid),
+            _ => self.requests.binary_search_by_key(&xid.0, |(xid, _)| *xid),
         }
     }
 
     /// Wakes the threads of all unreplied requests.
     pub(crate) fn wake_all(&self) {
-        self.0.iter().for_each(|(_, waker)| waker.wake());
+        self.requests.iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// The XID up to which all requests have a reply, as the request with the XID `own` reports it (`pb_last_xid`).
     pub(crate) fn last_replied(&self, own: Xid) -> Xid {
-        Xid(self.0.front().map_or(own.0, |(first, _)| own.0.min(*first)).saturating_sub(1))
+        Xid(self.requests.front().map_or(own.0, |(first, _)| own.0.min(*first)).saturating_sub(1))
     }
 }
 
@@ -56,7 +70,7 @@ mod tests {
     fn all_below_the_first_unreplied_request_have_a_reply() {
         let mut unreplied = Unreplied::default();
         for xid in [64, 128, 192] {
-            unreplied.insert(Xid(xid), Arc::<ReadyQueue>::default().waker(0));
+            unreplied.insert(Xid(xid), &Arc::<ReadyQueue>::default().waker(0));
         }
         assert_eq!(unreplied.last_replied(Xid(192)), Xid(63));
         unreplied.remove(Xid(64));

@@ -15,6 +15,7 @@ use crate::message::{BulkBits, Message};
 use crate::wakeup::Waker;
 use lnet_api::sync::lock;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The specification of a transmission: the message, its destination, and the match bits.
@@ -55,8 +56,6 @@ pub(super) struct TransmissionStatus {
     pub(super) truncated_from: Option<u32>,
     /// LNet may still write to the reply buffer.
     pub(super) reply_md_is_live: bool,
-    /// The request has not had its last event.
-    pub(super) request_is_live: bool,
     /// MDs of bulk data that have not had their last event.
     pub(super) live_bulk_mds: u32,
     pub(super) bulk_failed: Option<Errno>,
@@ -77,6 +76,8 @@ pub(crate) type RequestSender = SendPool<RequestEvents>;
 /// The part of a transmission that its events need.
 pub(crate) struct Shared {
     status: Mutex<TransmissionStatus>,
+    /// The request has not had its last event.
+    request_is_live: AtomicBool,
     waker: Waker,
     /// The reply buffer.
     replies: Arc<Region>,
@@ -89,7 +90,7 @@ impl Transmission {
     pub(super) fn start(
         sender: &RequestSender,
         spec: &TransmissionSpec<'_>,
-        waker: Waker,
+        waker: &Waker,
     ) -> Result<Self, Errno> {
         let node = sender.node();
         let shared = sender.events().shared(spec, waker);
@@ -115,16 +116,18 @@ impl Transmission {
         lock(&self.shared.status).clone()
     }
 
+    /// Whether the request has not had its last event.
+    pub(super) fn request_is_live(&self) -> bool {
+        self.shared.request_is_live.load(Ordering::Acquire)
+    }
+
     /// Unlinks the descriptors of the request and of the reply.
     pub(super) fn unlink_reply(&self, sender: &RequestSender) {
-        let (reply_md_is_live, request_is_live) = {
-            let status = lock(&self.shared.status);
-            (status.reply_md_is_live, status.request_is_live)
-        };
+        let reply_md_is_live = lock(&self.shared.status).reply_md_is_live;
         if reply_md_is_live {
             sender.node().unlink(self.reply_md);
         }
-        if request_is_live {
+        if self.request_is_live() {
             sender.abort(self.request);
         }
     }
@@ -228,12 +231,8 @@ const MAX_KEPT_LEN: usize = 16 << 10;
 
 impl RequestEvents {
     /// The state of a transmission that begins: a kept one that neither a descriptor nor a reply uses, or a new one.
-    fn shared(&self, spec: &TransmissionSpec<'_>, waker: Waker) -> Arc<Shared> {
-        let status = TransmissionStatus {
-            request_is_live: true,
-            reply_md_is_live: true,
-            ..TransmissionStatus::default()
-        };
+    fn shared(&self, spec: &TransmissionSpec<'_>, waker: &Waker) -> Arc<Shared> {
+        let status = TransmissionStatus { reply_md_is_live: true, ..TransmissionStatus::default() };
         let early_len = if spec.early_replies { BODY_ONLY_LEN } else { 0 };
         let (len, early_replies) = (early_len + spec.reply_len, spec.early_replies);
         let mut kept = lock(&self.kept);
@@ -242,13 +241,21 @@ impl RequestEvents {
                 && shared.replies.len() == len
                 && Arc::get_mut(&mut shared.replies).is_some()
             {
-                (shared.status, shared.waker, shared.early_replies) = (status.into(), waker, early_replies);
+                (shared.status, shared.early_replies) = (status.into(), early_replies);
+                *shared.request_is_live.get_mut() = true;
+                shared.waker.set_to(waker);
                 return kept.swap_remove(at);
             }
         }
         drop(kept);
         let replies = Arc::new(Region::zeroed(len));
-        Arc::new(Shared { status: status.into(), waker, replies, early_replies })
+        Arc::new(Shared {
+            status: status.into(),
+            request_is_live: true.into(),
+            waker: waker.clone(),
+            replies,
+            early_replies,
+        })
     }
 
     /// Keeps the state of a transmission that has ended, in place of the oldest one if there are too many.
@@ -268,7 +275,7 @@ impl SendEvents for RequestEvents {
     type Context = Arc<Shared>;
 
     fn on_sent(&self, shared: Arc<Shared>, outcome: Result<(), NotSent<'_>>) {
-        lock(&shared.status).request_is_live = false;
+        shared.request_is_live.store(false, Ordering::Release);
         if let Err(NotSent { errno, .. }) = outcome {
             shared.update(|status| status.failed = Some(errno));
         }

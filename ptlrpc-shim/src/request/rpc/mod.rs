@@ -9,7 +9,7 @@ use super::transmission::{RequestSender, Transmission, TransmissionStatus};
 use crate::Errno;
 use crate::clock::Time;
 use crate::import::connect_state::{ActiveConnection, SendPermission};
-use crate::import::{Session, Tag};
+use crate::import::{ReplyTimes, Session, Tag};
 use crate::message::builder::size_behind_body;
 use crate::message::{BulkBits, Message, MessageKind, Xid};
 use crate::wakeup::Waker;
@@ -199,14 +199,25 @@ impl Rpc {
             let at = limit.map_or(until, |limit| limit.min(until));
             return self.wait_in(RpcPhase::New(Some(until)), Some(at));
         }
+        let mut facts = None;
         let connection = match self.purpose {
             Purpose::Connect { connection, .. } => connection,
-            Purpose::Use => match self.session.send_permission(waker) {
-                SendPermission::Send(connection) => connection,
-                SendPermission::Closed => return self.complete(Err(Errno::Shutdown)),
-                SendPermission::Wait if self.request.no_delay => return self.complete(Err(Errno::Again)),
-                SendPermission::Wait => return self.wait_in(RpcPhase::New(None), limit),
-            },
+            Purpose::Use => {
+                let permission = match self.xid == Xid(0) && !self.request.at_most_once {
+                    true => {
+                        let (permission, first) = self.session.begin_first_transmission(waker, now);
+                        facts = Some(first);
+                        permission
+                    }
+                    false => self.session.send_permission(waker),
+                };
+                match permission {
+                    SendPermission::Send(connection) => connection,
+                    SendPermission::Closed => return self.complete(Err(Errno::Shutdown)),
+                    SendPermission::Wait if self.request.no_delay => return self.complete(Err(Errno::Again)),
+                    SendPermission::Wait => return self.wait_in(RpcPhase::New(None), limit),
+                }
+            }
         };
         if self.request.at_most_once {
             if self.sent_to.is_some_and(|incarnation| incarnation != connection.incarnation) {
@@ -219,7 +230,7 @@ impl Rpc {
                 return self.wait_in(RpcPhase::New(None), limit);
             }
         }
-        match self.send(connection, waker, now) {
+        match self.send(connection, facts, waker, now) {
             // The request is woken by each event of the transmission, and by a new connection.
             Ok(sent) => {
                 let until = limit.map_or(sent.deadline, |limit| limit.min(sent.deadline));
@@ -255,7 +266,9 @@ impl Rpc {
         match in_rpc_phase(&facts, now) {
             Ok(until) => self.wait_in(RpcPhase::Rpc(sent), Some(until)),
             // Mostly the descriptors have had their last events.
-            Err(UnregisterReason::Replied) if !(status.request_is_live || status.reply_md_is_live) => {
+            Err(UnregisterReason::Replied)
+                if !(status.reply_md_is_live || sent.transmission.request_is_live()) =>
+            {
                 self.on_replied(sent, &status, now)
             }
             Err(reason) => {
@@ -311,10 +324,14 @@ impl Rpc {
             Ok(_) => return self.on_invalid_reply(sent, "it is a request", now),
             Err(bad) => return self.on_invalid_reply(sent, bad, now),
         };
+        let decision = on_reply(&body, self.purpose == Purpose::Use, self.request.no_resend);
         if body.kind == MessageKind::Reply {
-            self.session.on_reply(sent.at, &body, now);
+            let times = ReplyTimes { sent: sent.at, service_time: body.service_time, estimate: body.timeout };
+            let is_end = decision == ReplyDecision::Deliver && self.request.bulk.is_none();
+            let ended = is_end.then(|| std::mem::replace(&mut self.xid, Xid(0)));
+            self.session.on_reply(&times, ended, now);
         }
-        match on_reply(&body, self.purpose == Purpose::Use, self.request.no_resend) {
+        match decision {
             ReplyDecision::Fail(errno) => self.unregister(sent, UnregisterReason::Fail(errno)),
             ReplyDecision::Reconnect => self.unregister(sent, UnregisterReason::NoReply),
             ReplyDecision::ResendLater => self.resend_later(&sent, now),

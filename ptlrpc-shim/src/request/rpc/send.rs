@@ -5,15 +5,17 @@ use super::super::transmission::{BulkSpec, Transmission, TransmissionSpec};
 use super::{Purpose, Rpc, Sent};
 use crate::Errno;
 use crate::clock::Time;
+use crate::import::TransmissionFacts;
 use crate::import::connect_state::ActiveConnection;
 use crate::message::{BulkBits, ConnectFlags, Xid};
 use crate::wakeup::Waker;
 
 impl Rpc {
-    /// Sends the request over this connection.
+    /// Sends the request over this connection. `facts`: of its first transmission, if they are known already.
     pub(super) fn send(
         &mut self,
         connection: ActiveConnection,
+        facts: Option<Result<TransmissionFacts, Errno>>,
         waker: &Waker,
         now: Time,
     ) -> Result<Sent, Errno> {
@@ -23,7 +25,8 @@ impl Rpc {
             self.renew_bits(count, waker)?;
         }
         let xid = (!is_first).then_some(self.xid);
-        let facts = self.session.begin_transmission(xid, &connection, waker, now)?;
+        let begin = || self.session.begin_transmission(xid, &connection, waker, now);
+        let facts = facts.unwrap_or_else(begin)?;
         if is_first {
             self.xid = facts.xid;
             self.bits = BulkBits::starting_at(facts.xid, count);
@@ -67,7 +70,7 @@ impl Rpc {
             bulk,
         };
         // Once LNet has accepted the request it may be executed, whatever happens to the message.
-        let transmission = Transmission::start(&self.sender, &spec, waker.clone())?;
+        let transmission = Transmission::start(&self.sender, &spec, waker)?;
         self.sent_to = self.sent_to.or(Some(connection.incarnation));
         self.is_resent = true;
         let deadline = now + timeout + facts.net_latency;
