@@ -157,6 +157,7 @@ impl<'a> Message<'a> {
     }
 
     /// Reads buffer 0, which is always the body (PR-3).
+    #[inline]
     pub fn body(&self) -> Result<Body, BadMessage> {
         Body::decode(self.buffer(0).unwrap_or_default(), self.order)
     }

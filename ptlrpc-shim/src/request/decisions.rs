@@ -64,6 +64,7 @@ pub(super) enum ReplyDecision {
 }
 
 /// Decides about a reply. `is_use`: the request is no connect request.
+#[inline]
 pub(super) fn on_reply(body: &Body, is_use: bool, no_resend: bool) -> ReplyDecision {
     let errno = Errno::from_status(body.status).filter(|_| is_use);
     match errno {
