@@ -155,7 +155,7 @@ impl Body {
     }
 
     /// Reads a body of version 2 (without a job ID), of version 3, or of a later one, whose further fields are ignored.
-    #[inline]
+    #[inline(always)]
     pub fn decode(bytes: &[u8], order: ByteOrder) -> Result<Self, BadMessage> {
         if bytes.len() < Self::V2_LEN {
             return Err(BadMessage::BodyLength(bytes.len()));

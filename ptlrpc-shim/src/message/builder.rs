@@ -96,31 +96,37 @@ impl<'a> MessageMut<'a> {
         Ok(Self { order, count, bytes })
     }
 
-    /// Writes a message with this body and these buffers behind it to the beginning of `bytes`, in this machine's byte order.
+    /// Writes a message with this body and these buffers behind it to the beginning of `bytes`, in this machine's byte order. They are
+    /// [`size_behind_body`] bytes.
     pub(crate) fn compose(
         bytes: &'a mut [u8],
         body: &Body,
         buffers: &[Vec<u8>],
     ) -> Result<Self, LayoutError> {
-        let needed = size_behind_body(buffers.iter().map(Vec::len)).ok_or(LayoutError::TooLong)?;
-        let (order, got) = (ByteOrder::NATIVE, bytes.len());
-        let bytes = bytes.get_mut(..needed).ok_or(LayoutError::TooSmall { needed, got })?;
+        let (order, count, got) = (ByteOrder::NATIVE, 1 + buffers.len(), bytes.len());
+        if count > MAX_BUFFERS {
+            return Err(LayoutError::BufferCount(count));
+        }
+        let too_small = |needed| LayoutError::TooSmall { needed, got };
+        let mut at = header_len(count) + padded(Body::LEN);
+        if got < at {
+            return Err(too_small(at));
+        }
         bytes.fill(0);
-        let count = 1 + buffers.len();
         order.put_u32(bytes, AT_COUNT, count as u32);
         order.put_u32(bytes, AT_MAGIC, MAGIC);
         order.put_u32(bytes, FIXED_LEN, Body::LEN as u32);
-        let mut at = header_len(count);
-        if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        if let Some(to) = bytes.get_mut(header_len(count)..).and_then(<[u8]>::first_chunk_mut) {
             body.encode_to(order, to);
         }
-        at += padded(Body::LEN);
         for (index, buffer) in buffers.iter().enumerate() {
+            let needed = at.saturating_add(padded(buffer.len()));
+            let to = bytes.get_mut(at..needed).ok_or_else(|| too_small(needed))?;
+            to[..buffer.len()].copy_from_slice(buffer);
             order.put_u32(bytes, FIXED_LEN + 4 * (index + 1), buffer.len() as u32);
-            bytes[at..at + buffer.len()].copy_from_slice(buffer);
-            at += padded(buffer.len());
+            at = needed;
         }
-        Ok(Self { order, count, bytes })
+        Ok(Self { order, count, bytes: &mut bytes[..at] })
     }
 
     /// The byte order of the header, which the contents of the buffers must have.

@@ -157,7 +157,7 @@ impl<'a> Message<'a> {
     }
 
     /// Reads buffer 0, which is always the body (PR-3).
-    #[inline]
+    #[inline(always)]
     pub fn body(&self) -> Result<Body, BadMessage> {
         Body::decode(self.buffer(0).unwrap_or_default(), self.order)
     }
@@ -211,13 +211,14 @@ pub(super) struct TooLong {
 
 /// Bytes of a message with `count` buffers, at most [`MAX_BUFFERS`], of these lengths.
 pub(super) fn total_len(count: usize, lengths: impl Iterator<Item = u32>) -> Result<usize, TooLong> {
-    lengths.enumerate().try_fold(header_len(count), |total, (index, length)| {
-        let left = MAX_MESSAGE_LEN - total;
+    let mut total = header_len(count);
+    for (index, length) in lengths.enumerate() {
         match usize::try_from(length) {
-            Ok(bytes) if bytes <= left => Ok(total + padded(bytes)),
-            _ => Err(TooLong { index, length }),
+            Ok(bytes) if bytes <= MAX_MESSAGE_LEN - total => total += padded(bytes),
+            _ => return Err(TooLong { index, length }),
         }
-    })
+    }
+    Ok(total)
 }
 
 /// The place of buffer `index` in a message with a valid header.
@@ -247,6 +248,7 @@ pub(super) const fn padded(len: usize) -> usize {
     (len + 7) & !7
 }
 
+#[inline]
 fn lengths(order: ByteOrder, count: usize, message: &[u8]) -> impl Iterator<Item = u32> {
     (0..count).map(move |index| order.u32(message, FIXED_LEN + 4 * index))
 }
