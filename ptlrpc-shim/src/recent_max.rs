@@ -13,8 +13,10 @@ pub(crate) struct RecentMax {
     history: Duration,
     /// The length of a part of the history.
     part: Duration,
-    /// The begin of each part of the history, and its maximum; the latest last.
-    parts: VecDeque<(Time, Duration)>,
+    /// The begin of the latest part of the history, and its maximum.
+    latest: Option<(Time, Duration)>,
+    /// The same of the parts before, the oldest first.
+    before: VecDeque<(Time, Duration)>,
     /// The end of the latest part.
     part_end: Time,
 }
@@ -25,37 +27,42 @@ impl RecentMax {
         Self {
             history,
             part: Duration::from_nanos(history.as_nanos() as u64 / PARTS),
-            parts: VecDeque::new(),
+            latest: None,
+            before: VecDeque::new(),
             part_end: Time::START,
         }
     }
 
     /// Adds a measurement.
+    #[inline]
     pub(crate) fn add(&mut self, duration: Duration, now: Time) {
-        match self.parts.back_mut() {
+        match &mut self.latest {
             Some((_, max)) if now < self.part_end => *max = duration.max(*max),
-            _ => {
-                self.parts.push_back((now, duration));
-                self.part_end = now + self.part;
-                while self.parts.len() > 1 && self.first_is_expired(now) {
-                    self.parts.pop_front();
-                }
-            }
+            _ => self.begin_part(duration, now),
+        }
+    }
+
+    #[cold]
+    fn begin_part(&mut self, duration: Duration, now: Time) {
+        self.before.extend(self.latest.replace((now, duration)));
+        self.part_end = now + self.part;
+        while self.before.front().is_some_and(|(began, _)| now.since(*began) > self.history) {
+            self.before.pop_front();
         }
     }
 
     /// The maximum; `None` if nothing has been measured. The last measurement counts until there is another.
+    #[inline]
     pub(crate) fn get(&self, now: Time) -> Option<Duration> {
-        let last = self.parts.back()?;
-        if self.parts.len() == 1 {
-            return Some(last.1);
-        }
-        let recent = self.parts.iter().filter(|(began, _)| now.since(*began) <= self.history);
-        Some(recent.map(|(_, max)| *max).max().unwrap_or(last.1))
+        let (_, latest) = self.latest?;
+        if self.before.is_empty() { Some(latest) } else { Some(self.max_of_parts(latest, now)) }
     }
 
-    fn first_is_expired(&self, now: Time) -> bool {
-        self.parts.front().is_some_and(|(began, _)| now.since(*began) > self.history)
+    #[cold]
+    fn max_of_parts(&self, latest: Duration, now: Time) -> Duration {
+        let recent =
+            self.before.iter().chain(&self.latest).filter(|(began, _)| now.since(*began) <= self.history);
+        recent.map(|(_, max)| *max).max().unwrap_or(latest)
     }
 }
 
@@ -84,6 +91,6 @@ mod tests {
         for n in 0..1000 {
             max.add(s(1), start + s(9000 + n));
         }
-        assert!(max.parts.len() <= 6);
+        assert!(max.before.len() <= 5);
     }
 }

@@ -38,9 +38,9 @@ pub(crate) fn due(adaptive: &Adaptive, timeout: ClientTimeout) -> Option<Time> {
     if timeout.seconds >= whole_seconds(adaptive.at_max) {
         return None;
     }
-    let whole = Duration::from_secs(timeout.seconds.into());
-    let before = adaptive.at_early_margin.min(adaptive.at_extra).min(whole / 2);
-    Some(timeout.arrived + whole.saturating_sub(before))
+    let before = adaptive.at_early_margin.min(adaptive.at_extra);
+    let half = Duration::from_millis(500 * u64::from(timeout.seconds));
+    Some(timeout.arrived + if before < half { 2 * half - before } else { half })
 }
 
 /// The timeout that the next early reply carries: the time since the arrival and [`Adaptive::at_extra`], at least a second more
