@@ -32,7 +32,7 @@ pub struct Event {
 /// The data that a descriptor owns until its last event.
 pub(crate) struct MdContext {
     pub(crate) handler: Arc<dyn EventHandler>,
-    /// The memory, which LNet may access until the last event.
+    /// The memory, which LNet may access until the last event; `None`: it is the handler's.
     pub(crate) region: Option<Arc<Region>>,
 }
 

@@ -15,12 +15,12 @@ pub trait EventHandler: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Md(pub(crate) sys::lnet_handle_md);
 
-/// The parameters of a descriptor.
+/// The parameters of a descriptor. `R` is [`Arc<Region>`], or `()` where the memory is the handler's ([`Node::attach_own`](crate::Node::attach_own)).
 #[derive(Clone, Debug)]
-pub struct MdSpec {
+pub struct MdSpec<R = Arc<Region>> {
     /// The memory. The descriptor drops its share in it before the last event is handled: the handler, or a thread that it
     /// wakes, may then be the only owner.
-    pub region: Arc<Region>,
+    pub region: R,
     /// The bytes of the region that the descriptor covers.
     pub range: Range<usize>,
     /// Number of operations after which the descriptor is unlinked; `None`: no limit, but see [`MdSpec::max_size`].
@@ -42,7 +42,21 @@ pub struct MdSpec {
 impl MdSpec {
     /// Makes a descriptor for all of a region, to send it or to fetch into it.
     pub fn active(region: Arc<Region>, threshold: u16) -> Self {
-        let range = 0..region.len();
+        let len = region.len();
+        Self::of(region, len, threshold)
+    }
+}
+
+impl MdSpec<()> {
+    /// Makes a descriptor for the first `len` bytes of the handler's memory.
+    pub const fn own(len: usize, threshold: u16) -> Self {
+        Self::of((), len, threshold)
+    }
+}
+
+impl<R> MdSpec<R> {
+    const fn of(region: R, len: usize, threshold: u16) -> Self {
+        let range = 0..len;
         Self {
             region,
             range,
@@ -56,9 +70,9 @@ impl MdSpec {
         }
     }
 
-    /// Converts to C; the caller keeps the region alive. `None`: more memory than the C API can describe.
-    pub(crate) fn to_c(&self) -> Option<sys::lnet_md> {
-        let end = self.range.end.min(self.region.len());
+    /// Converts to C, for a descriptor of this region, which the caller keeps alive. `None`: more memory than the C API can describe.
+    pub(crate) fn to_c(&self, region: &Region) -> Option<sys::lnet_md> {
+        let end = self.range.end.min(region.len());
         let start = self.range.start.min(end);
         let bit = |is_set: bool, bit: u32| u32::from(is_set) * bit;
         let options = bit(self.puts, sys::LNET_MD_OP_PUT)
@@ -69,7 +83,7 @@ impl MdSpec {
             | bit(self.bulk_md.is_some(), sys::LNET_MD_BULK_HANDLE);
         let none = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
         Some(sys::lnet_md {
-            start: self.region.address().wrapping_add(start).cast(),
+            start: region.address().wrapping_add(start).cast(),
             length: (end - start).try_into().ok()?,
             threshold: self.threshold.map_or(sys::LNET_MD_THRESH_INF, i32::from),
             max_size: self.max_size.unwrap_or(0).try_into().ok()?,

@@ -3,7 +3,7 @@
 use crate::Errno;
 use crate::event::MdContext;
 use crate::md::{EventHandler, Md, MdSpec};
-use crate::{Counters, Nid, ProcessId, sys};
+use crate::{Counters, Nid, ProcessId, RegionOwner, sys};
 use liblnet::raw::{Queue, in_handler};
 use std::convert::Infallible;
 use std::ffi::{c_long, c_uint};
@@ -103,6 +103,36 @@ impl Node {
         spec: MdSpec,
         handler: Arc<dyn EventHandler>,
     ) -> Result<Md, Errno> {
+        let md = spec.to_c(&spec.region).ok_or(Errno::Invalid)?;
+        // SAFETY: the memory of the region, which the owner keeps.
+        unsafe { self.attach_md(portal, criteria, md, MdContext { handler, region: Some(spec.region) }) }
+    }
+
+    /// Attaches a descriptor of the handler's own memory, like [`Node::attach`]. The descriptor drops its share in the handler after the last
+    /// event was handled.
+    pub fn attach_own<H: EventHandler + RegionOwner + 'static>(
+        &self,
+        portal: u32,
+        criteria: MatchCriteria,
+        spec: &MdSpec<()>,
+        handler: Arc<H>,
+    ) -> Result<Md, Errno> {
+        let md = spec.to_c(handler.region()).ok_or(Errno::Invalid)?;
+        // SAFETY: memory of the handler, which the owner keeps.
+        unsafe { self.attach_md(portal, criteria, md, MdContext { handler, region: None }) }
+    }
+
+    /// Attaches a descriptor at a portal.
+    ///
+    /// # Safety
+    /// As for [`Node::post`].
+    unsafe fn attach_md(
+        &self,
+        portal: u32,
+        criteria: MatchCriteria,
+        md: sys::lnet_md,
+        owner: MdContext,
+    ) -> Result<Md, Errno> {
         let any = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
         let from = criteria.from.map_or(Some(any), ProcessId::to_c).ok_or(Errno::Invalid)?;
         let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
@@ -115,9 +145,9 @@ impl Node {
             sys::LNET_INS_AFTER,
             &mut me,
         ))?;
-        // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
-        let attached = self
-            .post(spec, handler, |md, handle| unsafe { sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle) });
+        // SAFETY: promised to this function.
+        let attached =
+            unsafe { self.post(owner, md, |md, handle| sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle)) };
         if attached.is_err() {
             sys::LNetMEUnlink(me);
         }
@@ -126,20 +156,23 @@ impl Node {
 
     /// Makes a descriptor to send from, or to fetch into.
     pub fn bind(&self, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
-        // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
-        self.post(spec, handler, |md, handle| unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, handle) })
+        let md = spec.to_c(&spec.region).ok_or(Errno::Invalid)?;
+        let owner = MdContext { handler, region: Some(spec.region) };
+        // SAFETY: the memory of the region, which the owner keeps.
+        unsafe { self.post(owner, md, |md, handle| sys::LNetMDBind(md, sys::LNET_UNLINK, handle)) }
     }
 
-    fn post(
+    /// Makes a descriptor by a call of `make`, which is `LNetMDAttach` or `LNetMDBind`; LNet calls the handler of the queue until the last event.
+    ///
+    /// # Safety
+    /// `md` describes memory of a region that the owner keeps until the last event.
+    unsafe fn post(
         &self,
-        spec: MdSpec,
-        handler: Arc<dyn EventHandler>,
+        owner: MdContext,
+        md: sys::lnet_md,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
     ) -> Result<Md, Errno> {
-        let md = spec.to_c().ok_or(Errno::Invalid)?;
-        let owner = MdContext { handler, region: Some(spec.region) };
-        // SAFETY: `md` describes memory of the region, which the owner keeps until the last event. What else may access that meanwhile is
-        // up to those who hold the region (`Region`).
+        // SAFETY: promised to this function. What else may access the memory meanwhile is up to those who hold the region (`Region`).
         let made = unsafe { self.queue.post(owner, md, make) };
         made.map(Md).map_err(errno_of)
     }

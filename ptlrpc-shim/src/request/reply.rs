@@ -1,5 +1,6 @@
 //! The reply to a request.
 
+use super::transmission::Shared;
 use crate::Errno;
 use crate::lnet::RegionSlice;
 use crate::message::{Body, Message};
@@ -7,14 +8,14 @@ use crate::message::{Body, Message};
 /// The reply of a service.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    bytes: RegionSlice,
+    bytes: RegionSlice<Shared>,
     status: i32,
     bulk_bytes: u64,
 }
 
 impl Reply {
     /// The reply in `bytes`, whose body has this status.
-    pub(super) const fn new(bytes: RegionSlice, status: i32) -> Self {
+    pub(super) const fn new(bytes: RegionSlice<Shared>, status: i32) -> Self {
         Self { bytes, status, bulk_bytes: 0 }
     }
 

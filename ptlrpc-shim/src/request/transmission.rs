@@ -7,7 +7,7 @@ use super::spec::{BULK_MD_LEN, Direction};
 use crate::Errno;
 use crate::lnet::{
     Destination, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, MessageId, Node, NotSent,
-    ProcessId, Region, RegionSlice, SendEvents, SendPool,
+    ProcessId, Region, RegionOwner, RegionSlice, SendEvents, SendPool,
 };
 use crate::message::checksum::early_reply_is_intact;
 use crate::message::header::BODY_ONLY_LEN;
@@ -80,8 +80,14 @@ pub(crate) struct Shared {
     request_is_live: AtomicBool,
     waker: Waker,
     /// The reply buffer.
-    replies: Arc<Region>,
+    replies: Region,
     early_replies: bool,
+}
+
+impl RegionOwner for Shared {
+    fn region(&self) -> &Region {
+        &self.replies
+    }
 }
 
 impl Transmission {
@@ -143,10 +149,10 @@ impl Transmission {
     }
 
     /// The reply that this transmission has by its status, after the last event of its descriptor.
-    pub(super) fn reply(&self, status: &TransmissionStatus) -> Option<RegionSlice> {
+    pub(super) fn reply(&self, status: &TransmissionStatus) -> Option<RegionSlice<Shared>> {
         let range = status.reply.clone().filter(|_| !status.reply_md_is_live)?;
         // SAFETY: the descriptor has had its last event, and no other is over this memory.
-        Some(unsafe { RegionSlice::new(Arc::clone(&self.shared.replies), range) })
+        Some(unsafe { RegionSlice::new(Arc::clone(&self.shared), range) })
     }
 }
 
@@ -189,10 +195,10 @@ impl Shared {
             manage_remote: true,
             truncate: true,
             max_size: u32::try_from(spec.reply_len).ok(),
-            ..MdSpec::active(Arc::clone(&self.replies), 1)
+            ..MdSpec::own(self.replies.len(), 1)
         };
         let criteria = MatchCriteria { from: Some(spec.peer), bits: spec.reply_bits, ignore: 0 };
-        node.attach(spec.reply_portal, criteria, md_spec, Arc::clone(self) as Arc<dyn EventHandler>)
+        node.attach_own(spec.reply_portal, criteria, &md_spec, Arc::clone(self))
     }
 
     fn send_request(
@@ -239,7 +245,6 @@ impl RequestEvents {
         for at in (0..kept.len()).rev() {
             if let Some(shared) = Arc::get_mut(&mut kept[at])
                 && shared.replies.len() == len
-                && Arc::get_mut(&mut shared.replies).is_some()
             {
                 (shared.status, shared.early_replies) = (status.into(), early_replies);
                 *shared.request_is_live.get_mut() = true;
@@ -248,7 +253,7 @@ impl RequestEvents {
             }
         }
         drop(kept);
-        let replies = Arc::new(Region::zeroed(len));
+        let replies = Region::zeroed(len);
         Arc::new(Shared {
             status: status.into(),
             request_is_live: true.into(),
