@@ -6,7 +6,7 @@ use crate::clock::{Clock, Time};
 use crate::import::{Connection, ImportState, Session};
 use crate::lnet::Node;
 use crate::message::{ConnectData, ExportCookie};
-use crate::request::{Purpose, Reply, Request, RequestSender, Rpc};
+use crate::request::{Purpose, Reply, Request, RequestSender, Rpc, RpcContext};
 use crate::wakeup::{ReadyQueue, Waker};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,10 +19,9 @@ thread_local! {
 
 /// A target, used from any thread.
 pub struct Import {
-    sender: Arc<RequestSender>,
+    context: Arc<RpcContext>,
     clock: Arc<dyn Clock>,
     ptlrpcd: Arc<Ptlrpcd>,
-    session: Arc<Session>,
 }
 
 impl Import {
@@ -33,10 +32,9 @@ impl Import {
         session: Session,
     ) -> Arc<Self> {
         Arc::new(Self {
-            sender: Arc::clone(sender),
+            context: Arc::new(RpcContext { sender: Arc::clone(sender), session: Arc::new(session) }),
             clock: Arc::clone(clock),
             ptlrpcd: Arc::clone(ptlrpcd),
-            session: Arc::new(session),
         })
     }
 
@@ -44,9 +42,9 @@ impl Import {
     ///
     /// Errors: that of the last attempt, or [`Errno::TimedOut`]. Attempts continue.
     pub fn connect(&self, until: Option<Time>) -> Result<(), Errno> {
-        self.session.request_connect();
-        self.ptlrpcd.add(&self.session);
-        self.session.wait_connected(&*self.clock, until)
+        self.context.session.request_connect();
+        self.ptlrpcd.add(&self.context.session);
+        self.context.session.wait_connected(&*self.clock, until)
     }
 
     /// Disconnects from the server if there is a connection, and closes the import: requests that wait end with
@@ -59,7 +57,7 @@ impl Import {
                     no_delay: true,
                     timeout: Some(timeout),
                     limit: Some(timeout),
-                    ..Request::new(self.session.config().disconnect)
+                    ..Request::new(self.context.session.config().disconnect)
                 };
                 self.call(request).and_then(|reply| reply.result())
             }
@@ -71,7 +69,7 @@ impl Import {
 
     /// Closes the import without a message to the server: requests that wait end with [`Errno::Shutdown`].
     pub fn close(&self) {
-        self.session.close();
+        self.context.session.close();
     }
 
     /// Sends a request, and waits for its end. A caller that sends the same request again and again keeps an [`Arc`] of it.
@@ -100,22 +98,22 @@ impl Import {
 
     /// The state.
     pub fn state(&self) -> ImportState {
-        self.session.state()
+        self.context.session.state()
     }
 
     /// The server's handle of the connection, 0 without a connection, and the connection count.
     pub fn handle(&self) -> (ExportCookie, u32) {
-        self.session.handle()
+        self.context.session.handle()
     }
 
     /// The connect data that client and server agreed on when the import was connected.
     pub fn agreed_data(&self) -> ConnectData {
-        self.session.agreed_data()
+        self.context.session.agreed_data()
     }
 
     /// The peer of the first server whose UUID was resolved.
     pub fn peer(&self) -> Option<Connection> {
-        self.session.first_connection()
+        self.context.session.first_connection()
     }
 
     /// Makes LNet discover the peer again.
@@ -126,11 +124,11 @@ impl Import {
 
     /// The target's name, for the log.
     pub fn name(&self) -> String {
-        self.session.name()
+        self.context.session.name()
     }
 
     pub(super) fn node(&self) -> &Arc<Node> {
-        self.sender.node()
+        self.context.sender.node()
     }
 
     pub(super) const fn clock(&self) -> &Arc<dyn Clock> {
@@ -138,7 +136,7 @@ impl Import {
     }
 
     pub(super) fn rpc(&self, request: Arc<Request>, now: Time) -> Rpc {
-        Rpc::new(&self.sender, &self.session, request, Purpose::Use, now)
+        Rpc::new(&self.context, request, Purpose::Use, now)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::clock::{Clock, Time};
 use crate::import::connect_state::{ActiveConnection, ConnectAttempt};
 use crate::import::{Connections, Session, SessionAction};
 use crate::request::connect::{connect_request, read_connect_reply};
-use crate::request::{Purpose, Request, RequestSender, Rpc, RpcTable};
+use crate::request::{Purpose, Request, RequestSender, Rpc, RpcContext, RpcTable};
 use crate::wakeup::Waker;
 use lnet_api::sync::lock;
 use lnet_os::thread::JoinHandle;
@@ -124,7 +124,7 @@ impl Worker {
             let failed_at = match action {
                 Some(SessionAction::Connect(attempt)) => self.connect(&session, attempt, now),
                 Some(SessionAction::Ping) => {
-                    let rpc = Rpc::new(&self.sender, &session, Request::ping().into(), Purpose::Use, now);
+                    let rpc = Rpc::new(&self.context(&session), Request::ping().into(), Purpose::Use, now);
                     self.rpcs.start(rpc, OnComplete::Nothing, now);
                     None
                 }
@@ -133,6 +133,10 @@ impl Worker {
             next_poll = next_poll.into_iter().chain(at).chain(failed_at).min();
         }
         next_poll
+    }
+
+    fn context(&self, session: &Arc<Session>) -> Arc<RpcContext> {
+        Arc::new(RpcContext { sender: Arc::clone(&self.sender), session: Arc::clone(session) })
     }
 
     /// Sends a connect request. If that is not possible, returns when to poll the session again.
@@ -155,7 +159,7 @@ impl Worker {
         let timeout = session.connect_timeout(net_latency);
         let purpose = Purpose::Connect { connection, timeout, initial };
         let request = connect_request(session.config(), session.cookie());
-        let rpc = Rpc::new(&self.sender, session, request.into(), purpose, now);
+        let rpc = Rpc::new(&self.context(session), request.into(), purpose, now);
         self.rpcs.start(rpc, OnComplete::Connected(Arc::clone(session), conn_cnt), now);
         None
     }

@@ -20,7 +20,7 @@ mod spec;
 mod transmission;
 
 pub use reply::Reply;
-pub(crate) use rpc::{Purpose, Rpc};
+pub(crate) use rpc::{Purpose, Rpc, RpcContext};
 pub(crate) use rpc_table::RpcTable;
 pub use spec::{Bulk, Direction, Request};
 pub(crate) use transmission::{RequestEvents, RequestSender};

@@ -26,10 +26,15 @@ pub(crate) enum Purpose {
     Connect { connection: ActiveConnection, timeout: Duration, initial: bool },
 }
 
+/// What the requests of an import use.
+pub(crate) struct RpcContext {
+    pub(crate) sender: Arc<RequestSender>,
+    pub(crate) session: Arc<Session>,
+}
+
 /// A request in progress.
 pub(crate) struct Rpc {
-    sender: Arc<RequestSender>,
-    session: Arc<Session>,
+    context: Arc<RpcContext>,
     request: Arc<Request>,
     purpose: Purpose,
     phase: RpcPhase,
@@ -84,21 +89,14 @@ enum Next {
 const SEND_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Rpc {
-    pub(crate) fn new(
-        sender: &Arc<RequestSender>,
-        session: &Arc<Session>,
-        request: Arc<Request>,
-        purpose: Purpose,
-        now: Time,
-    ) -> Self {
+    pub(crate) fn new(context: &Arc<RpcContext>, request: Arc<Request>, purpose: Purpose, now: Time) -> Self {
         let reply_len = size_behind_body(request.reply_lengths.iter().map(|length| *length as usize));
         let phase = match reply_len.is_some() && request.bulk_md_count().is_ok() {
             true => RpcPhase::New(None),
             false => RpcPhase::Complete(Some(Err(Errno::Invalid))),
         };
         Self {
-            sender: Arc::clone(sender),
-            session: Arc::clone(session),
+            context: Arc::clone(context),
             request,
             purpose,
             phase,
@@ -205,11 +203,11 @@ impl Rpc {
             Purpose::Use => {
                 let permission = match self.xid == Xid(0) && !self.request.at_most_once {
                     true => {
-                        let (permission, first) = self.session.begin_first_transmission(waker, now);
+                        let (permission, first) = self.context.session.begin_first_transmission(waker, now);
                         facts = Some(first);
                         permission
                     }
-                    false => self.session.send_permission(waker),
+                    false => self.context.session.send_permission(waker),
                 };
                 match permission {
                     SendPermission::Send(connection) => connection,
@@ -224,7 +222,7 @@ impl Rpc {
                 return self.complete(Err(Errno::Stale));
             }
             if self.tag.is_none() {
-                self.tag = self.session.acquire_slot(waker);
+                self.tag = self.context.session.acquire_slot(waker);
             }
             if self.tag.is_none() {
                 return self.wait_in(RpcPhase::New(None), limit);
@@ -248,7 +246,8 @@ impl Rpc {
         let status = sent.transmission.status();
         if let Some(timeout) = status.early_timeout {
             self.early_replies = self.early_replies.max(status.early_replies);
-            let promised = sent.at + Duration::from_secs(timeout.into()) + self.session.net_latency(now);
+            let promised =
+                sent.at + Duration::from_secs(timeout.into()) + self.context.session.net_latency(now);
             sent.deadline = sent.deadline.max(promised);
         }
         let replied = status.reply.is_some() || status.truncated_from.is_some();
@@ -258,7 +257,7 @@ impl Rpc {
             // The connection is lost: requests need not find that out by their own timeouts.
             superseded: !replied
                 && self.purpose == Purpose::Use
-                && self.session.is_superseded(sent.connection.conn_cnt),
+                && self.context.session.is_superseded(sent.connection.conn_cnt),
             limit: self.limit(),
             deadline: sent.deadline,
             timeout_errno: self.timeout_errno(),
@@ -282,9 +281,9 @@ impl Rpc {
 
     /// Unlinks the descriptors. Those of bulk data stay if there is a reply.
     fn unregister(&mut self, sent: Sent, reason: UnregisterReason) -> Next {
-        sent.transmission.unlink_reply(&self.sender);
+        sent.transmission.unlink_reply(&self.context.sender);
         if reason != UnregisterReason::Replied {
-            sent.transmission.unlink_bulk(self.sender.node());
+            sent.transmission.unlink_bulk(self.context.sender.node());
         }
         self.step_to(RpcPhase::UnregRpc(sent, reason))
     }
@@ -329,7 +328,7 @@ impl Rpc {
             let times = ReplyTimes { sent: sent.at, service_time: body.service_time, estimate: body.timeout };
             let is_end = decision == ReplyDecision::Deliver && self.request.bulk.is_none();
             let ended = is_end.then(|| std::mem::replace(&mut self.xid, Xid(0)));
-            self.session.on_reply(&times, ended, now);
+            self.context.session.on_reply(&times, ended, now);
         }
         match decision {
             ReplyDecision::Fail(errno) => self.unregister(sent, UnregisterReason::Fail(errno)),
@@ -339,7 +338,7 @@ impl Rpc {
                 // The service has waited for its bulk transfer before it replied (PR-76). It will not use the descriptors
                 // that it has not used by now: there was an error, or less data, or this is an earlier reply. Transfers in
                 // progress continue.
-                sent.transmission.unlink_bulk(self.sender.node());
+                sent.transmission.unlink_bulk(self.context.sender.node());
                 let reply = Reply::new(bytes, body.status);
                 match self.request.bulk.is_none() {
                     true => self.deliver(sent, reply),
@@ -350,17 +349,17 @@ impl Rpc {
     }
 
     fn deliver(&mut self, sent: Sent, reply: Reply) -> Next {
-        sent.transmission.keep_buffer(&self.sender);
+        sent.transmission.keep_buffer(&self.context.sender);
         self.complete(Ok(reply))
     }
 
     fn on_invalid_reply(&mut self, sent: Sent, cause: impl std::fmt::Display, now: Time) -> Next {
-        self.session.log(
+        self.context.session.log(
             now,
             LogClass::ReplyInvalid,
             format_args!(
                 "import {}: invalid reply to request x{} ({cause}); the request fails with EPROTO",
-                self.session.name(),
+                self.context.session.name(),
                 self.xid.0,
             ),
         );
@@ -369,11 +368,11 @@ impl Rpc {
 
     /// Sends the request again with another XID, after a pause that grows each time (PR-63).
     fn resend_later(&mut self, sent: &Sent, now: Time) -> Next {
-        sent.transmission.unlink_bulk(self.sender.node());
+        sent.transmission.unlink_bulk(self.context.sender.node());
         self.in_progress_replies += 1;
-        let max_pause = self.session.estimated_timeout(now);
+        let max_pause = self.context.session.estimated_timeout(now);
         let pause = Duration::from_secs(self.in_progress_replies.into()).min(max_pause);
-        self.session.end_xid(self.xid);
+        self.context.session.end_xid(self.xid);
         (self.xid, self.bits, self.is_resent, self.sent_to) = (Xid(0), None, false, None);
         self.transferred = 0;
         self.step_to(RpcPhase::New(Some(now + pause)))
@@ -385,7 +384,7 @@ impl Rpc {
         if status.live_bulk_mds > 0 {
             let is_late = now >= sent.deadline;
             if is_late {
-                sent.transmission.unlink_bulk(self.sender.node());
+                sent.transmission.unlink_bulk(self.context.sender.node());
             }
             let until = (!is_late).then_some(sent.deadline);
             return self.wait_in(RpcPhase::Bulk(sent, reply), until);
@@ -395,8 +394,8 @@ impl Rpc {
             return self.deliver(sent, *reply);
         };
         if let Some(errno) = status.bulk_failed {
-            let name = self.session.name();
-            self.session.log(
+            let name = self.context.session.name();
+            self.context.session.log(
                 now,
                 LogClass::ReplyInvalid,
                 format_args!(
@@ -423,7 +422,7 @@ impl Rpc {
         if self.purpose != Purpose::Use {
             return self.complete(Err(Errno::TimedOut));
         }
-        self.session.on_no_reply(conn_cnt);
+        self.context.session.on_no_reply(conn_cnt);
         if self.request.no_resend {
             return self.complete(Err(self.timeout_errno()));
         }
@@ -432,18 +431,18 @@ impl Rpc {
     }
 
     fn log_debug(&self, event: &str, errno: Errno) {
-        let (name, opcode) = (self.session.name(), self.request.opcode.0);
+        let (name, opcode) = (self.context.session.name(), self.request.opcode.0);
         log::debug!("import {name}: {event}: request x{}, opcode {opcode} ({errno})", self.xid.0);
     }
 
     /// Releases the request's XID and slot.
     fn release(&mut self) {
         if self.xid != Xid(0) {
-            self.session.end_xid(self.xid);
+            self.context.session.end_xid(self.xid);
             self.xid = Xid(0);
         }
         if let Some(tag) = self.tag.take() {
-            self.session.release_slot(tag);
+            self.context.session.release_slot(tag);
         }
     }
 }
@@ -451,8 +450,8 @@ impl Rpc {
 impl Drop for Rpc {
     fn drop(&mut self) {
         if let RpcPhase::Rpc(sent) | RpcPhase::UnregRpc(sent, _) | RpcPhase::Bulk(sent, _) = &self.phase {
-            sent.transmission.unlink_reply(&self.sender);
-            sent.transmission.unlink_bulk(self.sender.node());
+            sent.transmission.unlink_reply(&self.context.sender);
+            sent.transmission.unlink_bulk(self.context.sender.node());
         }
         self.release();
     }

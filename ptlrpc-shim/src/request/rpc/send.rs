@@ -25,13 +25,13 @@ impl Rpc {
             self.renew_bits(count, waker)?;
         }
         let xid = (!is_first).then_some(self.xid);
-        let begin = || self.session.begin_transmission(xid, &connection, waker, now);
+        let begin = || self.context.session.begin_transmission(xid, &connection, waker, now);
         let facts = facts.unwrap_or_else(begin)?;
         if is_first {
             self.xid = facts.xid;
             self.bits = BulkBits::starting_at(facts.xid, count);
         }
-        let session = &self.session;
+        let session = &self.context.session;
         let (timeout, initial, is_connect) = match self.purpose {
             Purpose::Connect { timeout, initial, .. } => (timeout, initial, true),
             Purpose::Use => (self.request.timeout.unwrap_or(facts.timeout), false, false),
@@ -70,7 +70,7 @@ impl Rpc {
             bulk,
         };
         // Once LNet has accepted the request it may be executed, whatever happens to the message.
-        let transmission = Transmission::start(&self.sender, &spec, waker)?;
+        let transmission = Transmission::start(&self.context.sender, &spec, waker)?;
         self.sent_to = self.sent_to.or(Some(connection.incarnation));
         self.is_resent = true;
         let deadline = now + timeout + facts.net_latency;
@@ -79,15 +79,15 @@ impl Rpc {
 
     /// Sets new match bits of bulk data, which each transmission has.
     fn renew_bits(&mut self, count: u32, waker: &Waker) -> Result<(), Errno> {
-        let first = self.session.new_bulk_bits();
+        let first = self.context.session.new_bulk_bits();
         self.bits = BulkBits::starting_at(first, count);
-        if !self.session.agreed_flags().contains(ConnectFlags::BULK_MBITS) {
+        if !self.context.session.agreed_flags().contains(ConnectFlags::BULK_MBITS) {
             // PR-22: without separate bits it becomes another request, which the server could not recognize.
             if self.request.at_most_once {
                 return Err(Errno::Stale);
             }
             let last = self.bits.map_or(first, |bits| Xid(bits.last()));
-            self.session.replace_xid(self.xid, last, waker);
+            self.context.session.replace_xid(self.xid, last, waker);
             self.xid = last;
             self.is_resent = false;
             self.transferred = 0;
