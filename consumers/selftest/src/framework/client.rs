@@ -8,7 +8,7 @@ use crate::wire::{Features, Loop, Request, Service};
 use lnet_api::Errno;
 use lnet_api::ProcessId;
 use lnet_api::sync::lock;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
 /// The kind of RPCs that a client sends.
@@ -34,12 +34,15 @@ pub(crate) struct ClientTest {
     errors: Arc<ErrorCounts>,
     /// Loops that have not ended.
     active: AtomicU32,
-    stop: Mutex<Stop>,
+    /// A [`Stop`].
+    stop: AtomicU8,
     slots: Vec<Mutex<ClientSlot>>,
     when_idle: Box<dyn Fn() + Send + Sync>,
 }
 
+/// Whether a test is to stop; a later one replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum Stop {
     No,
     /// No further RPC is begun; those in flight end normally.
@@ -80,7 +83,7 @@ impl ClientTest {
             engine: Arc::downgrade(engine),
             errors,
             active: AtomicU32::new(0),
-            stop: Mutex::new(Stop::No),
+            stop: AtomicU8::new(Stop::No as u8),
             when_idle: Box::new(when_idle),
         })
     }
@@ -92,8 +95,12 @@ impl ClientTest {
         }
     }
 
-    fn stop_state(&self) -> Stop {
-        *lock(&self.stop)
+    fn is_stopped(&self) -> bool {
+        self.stop.load(SeqCst) != Stop::No as u8
+    }
+
+    fn is_aborted(&self) -> bool {
+        self.stop.load(SeqCst) == Stop::Abort as u8
     }
 
     fn loop_ended(&self) {
@@ -109,7 +116,7 @@ impl ClientPart for ClientTest {
         if self.active.compare_exchange(0, count, SeqCst, SeqCst).is_err() {
             return;
         }
-        *lock(&self.stop) = Stop::No;
+        self.stop.store(Stop::No as u8, SeqCst);
         for (index, slot) in self.slots.iter().enumerate() {
             *lock(slot) = ClientSlot::default();
             let left = match self.spec.times {
@@ -125,9 +132,8 @@ impl ClientPart for ClientTest {
         if self.active_loops() == 0 {
             return;
         }
-        let mut stop = lock(&self.stop);
-        *stop = if force || *stop == Stop::Abort { Stop::Abort } else { Stop::Wait };
-        drop(stop);
+        let stop = if force { Stop::Abort } else { Stop::Wait };
+        self.stop.fetch_max(stop as u8, SeqCst);
         if force {
             for slot in &self.slots {
                 let call = lock(slot).call.clone();
@@ -147,7 +153,7 @@ impl RpcLoop {
     /// Begins the next RPC, or ends.
     fn next(mut self) {
         let test = Arc::clone(&self.test);
-        let engine = test.engine.upgrade().filter(|_| test.stop_state() == Stop::No && self.left != Some(0));
+        let engine = test.engine.upgrade().filter(|_| !test.is_stopped() && self.left != Some(0));
         let Some(engine) = engine else { return test.loop_ended() };
         self.left = self.left.map(|left| left - 1);
         self.number += 1;
@@ -168,7 +174,7 @@ impl RpcLoop {
         }
         drop(slot);
         // A thread that stops the test aborts the RPC in the slot, or this check sees the stop.
-        if test.stop_state() == Stop::Abort {
+        if test.is_aborted() {
             handle.abort(Errno::Interrupted);
         }
     }
@@ -181,7 +187,7 @@ impl RpcLoop {
             (Ok(reply), Load::Ping(_)) => ping_client::is_good(request, reply),
         };
         if !is_good {
-            if test.stop_state() == Stop::No {
+            if !test.is_stopped() {
                 test.errors.add(test.service());
             }
             if test.spec.stop_on_error || *outcome == Err(Errno::Shutdown) {
