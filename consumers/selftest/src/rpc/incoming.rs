@@ -139,7 +139,6 @@ impl Transfer {
             self.queue();
             return;
         };
-        lock(&self.inner).md = Some(md);
         let Sender { process, to: from } = self.incoming.sender;
         let posted = match self.is_get {
             true => node.get(from, md, process, PORTAL_REPLIES, bits, 0),
@@ -148,7 +147,9 @@ impl Transfer {
         if let Err(errno) = posted {
             self.fail(errno);
         }
-        let inner = lock(&self.inner);
+        let mut inner = lock(&self.inner);
+        // A thread that aborts the transfer unlinks the descriptor, or this sees that it is aborted.
+        inner.md = Some(md);
         let ends = posted.is_err() || inner.is_aborted || self.serving.shared.is_closed();
         drop(inner);
         if ends {
