@@ -27,6 +27,8 @@ pub struct Event {
     pub offset: u32,
     /// The 64 bits of header data of a PUT.
     pub hdr_data: u64,
+    /// The number that the descriptor was made with ([`MdSpec::tag`](crate::MdSpec::tag)).
+    pub tag: u32,
 }
 
 /// The data that a descriptor owns until its last event.
@@ -34,11 +36,12 @@ pub(crate) struct MdContext {
     pub(crate) handler: Arc<dyn EventHandler>,
     /// The memory, which LNet may access until the last event; `None`: it is the handler's.
     pub(crate) region: Option<Arc<Region>>,
+    pub(crate) tag: u32,
 }
 
 impl MdOwner for MdContext {
     fn on_event(&mut self, event: &sys::lnet_event) {
-        let event = Event::from_c(event);
+        let event = Event::from_c(event, self.tag);
         if event.unlinked {
             self.region = None;
         }
@@ -62,7 +65,7 @@ impl Event {
         ProcessId::from_c(self.target)
     }
 
-    fn from_c(event: &sys::lnet_event) -> Self {
+    fn from_c(event: &sys::lnet_event, tag: u32) -> Self {
         Self {
             kind: EventKind::from_c(event.r#type),
             status: Errno::check(event.status).map(drop),
@@ -75,6 +78,7 @@ impl Event {
             mlength: event.mlength,
             offset: event.offset,
             hdr_data: event.hdr_data,
+            tag,
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct MdSpec<R = Arc<Region>> {
     pub max_size: Option<u32>,
     /// The MD of the bulk data that the message belongs to: LNet prefers an NI near its memory.
     pub bulk_md: Option<Md>,
+    /// A number for the handler, which may have several descriptors: [`Event::tag`].
+    pub tag: u32,
 }
 
 impl MdSpec {
@@ -67,6 +69,7 @@ impl<R> MdSpec<R> {
             truncate: false,
             max_size: None,
             bulk_md: None,
+            tag: 0,
         }
     }
 

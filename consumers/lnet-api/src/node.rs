@@ -105,7 +105,14 @@ impl Node {
     ) -> Result<Md, Errno> {
         let md = spec.to_c(&spec.region).ok_or(Errno::Invalid)?;
         // SAFETY: the memory of the region, which the owner keeps.
-        unsafe { self.attach_md(portal, criteria, md, MdContext { handler, region: Some(spec.region) }) }
+        unsafe {
+            self.attach_md(
+                portal,
+                criteria,
+                md,
+                MdContext { handler, region: Some(spec.region), tag: spec.tag },
+            )
+        }
     }
 
     /// Attaches a descriptor of the handler's own memory, like [`Node::attach`]. The descriptor drops its share in the handler after the last
@@ -119,7 +126,7 @@ impl Node {
     ) -> Result<Md, Errno> {
         let md = spec.to_c(handler.region()).ok_or(Errno::Invalid)?;
         // SAFETY: memory of the handler, which the owner keeps.
-        unsafe { self.attach_md(portal, criteria, md, MdContext { handler, region: None }) }
+        unsafe { self.attach_md(portal, criteria, md, MdContext { handler, region: None, tag: spec.tag }) }
     }
 
     /// Attaches a descriptor at a portal.
@@ -157,7 +164,7 @@ impl Node {
     /// Makes a descriptor to send from, or to fetch into.
     pub fn bind(&self, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
         let md = spec.to_c(&spec.region).ok_or(Errno::Invalid)?;
-        let owner = MdContext { handler, region: Some(spec.region) };
+        let owner = MdContext { handler, region: Some(spec.region), tag: spec.tag };
         // SAFETY: the memory of the region, which the owner keeps.
         unsafe { self.post(owner, md, |md, handle| sys::LNetMDBind(md, sys::LNET_UNLINK, handle)) }
     }

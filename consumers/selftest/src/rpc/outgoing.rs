@@ -99,20 +99,7 @@ impl OutgoingRpc {
         done: Done,
     ) -> CallHandle {
         let has_bulk = call.request.has_bulk();
-        let state = LockedState {
-            state: OutgoingState::new(has_bulk),
-            step: None,
-            request: None,
-            mds: [None; 2],
-            results: [None; 2],
-            reply_region: Some(shared.reply_region()),
-            sink_length: match &call.bulk {
-                Some(bulk @ Bulk::Sink(..)) => Some(bulk.len()),
-                _ => None,
-            },
-            reply: None,
-            done: Some(done),
-        };
+        let reply_region = shared.reply_region();
         let deadline = shared.config.timeout.map(|timeout| shared.clock.now() + timeout);
         let rpc = registry.add(|key| Self {
             shared: Arc::clone(shared),
@@ -121,7 +108,20 @@ impl OutgoingRpc {
             service: call.request.service(),
             bulk_length: call.bulk.as_ref().map_or(0, Bulk::len),
             deadline,
-            inner: Mutex::new(state),
+            inner: Mutex::new(LockedState {
+                state: OutgoingState::new(has_bulk),
+                step: None,
+                request: None,
+                mds: [None; 2],
+                results: [None; 2],
+                reply_region: Some(Arc::clone(&reply_region)),
+                sink_length: match &call.bulk {
+                    Some(bulk @ Bulk::Sink(..)) => Some(bulk.len()),
+                    _ => None,
+                },
+                reply: None,
+                done: Some(done),
+            }),
         });
         // The check comes after the registration: a thread that closes the engine aborts registered RPCs, or this check sees
         // that it is closed.
@@ -134,7 +134,7 @@ impl OutgoingRpc {
             return CallHandle(Weak::new());
         }
         let refusal = (has_bulk != call.bulk.is_some()).then_some(Errno::Invalid);
-        rpc.post(call, refusal);
+        rpc.post(&call, reply_region, refusal);
         CallHandle(Arc::downgrade(&rpc))
     }
 
@@ -153,14 +153,11 @@ impl OutgoingRpc {
     }
 
     /// Makes the descriptors and sends the request. Those of the reply and of bulk data exist before the request goes out.
-    fn post(self: &Arc<Self>, call: Call, refusal: Option<Errno>) {
+    fn post(self: &Arc<Self>, call: &Call, reply_region: Arc<Region>, refusal: Option<Errno>) {
         let (reply_bits, bulk_bits) = self.shared.match_bits.take(call.bulk.is_some());
         let mut failure = refusal;
-        let reply_region = lock(&self.inner).reply_region.clone();
-        self.make(Piece::Reply, &mut failure, |handler| {
-            let region = reply_region.ok_or(Errno::Io)?;
-            self.attach(reply_bits, MdSpec { puts: true, ..MdSpec::active(region, 1) }, handler)
-        });
+        let spec = MdSpec { puts: true, ..MdSpec::active(reply_region, 1) };
+        let mut mds = [self.make(Piece::Reply, &mut failure, reply_bits, spec), None];
         if let Some(bulk) = &call.bulk {
             let spec = match bulk {
                 Bulk::Source(region, range) => {
@@ -170,19 +167,25 @@ impl OutgoingRpc {
                     MdSpec { puts: true, range: range.clone(), ..MdSpec::active(Arc::clone(region), 1) }
                 }
             };
-            self.make(Piece::Bulk, &mut failure, |handler| self.attach(bulk_bits, spec, handler));
+            mds[index_of(Piece::Bulk)] = self.make(Piece::Bulk, &mut failure, bulk_bits, spec);
         } else if call.request.has_bulk() {
             self.change(|state| state.ended(Piece::Bulk, Err(Errno::Invalid)));
         }
-        if let Some(errno) = failure {
-            self.change(|state| state.ended(Piece::Request, Err(errno)));
-        } else {
-            self.send(&call.request.write(call.features, reply_bits, bulk_bits), &call);
+        let sent = match failure {
+            Some(errno) => Err(errno),
+            None => self.send(&call.request.write(call.features, reply_bits, bulk_bits), call),
+        };
+        // Until here no step needs the descriptors.
+        let mut inner = lock(&self.inner);
+        (inner.mds, inner.request) = (mds, sent.ok());
+        if let Err(errno) = sent {
+            inner.state.ended(Piece::Request, Err(errno));
         }
-        self.change(OutgoingState::posted);
+        let step = inner.state.posted();
+        self.follow(&mut inner, step);
     }
 
-    fn send(self: &Arc<Self>, message: &Message, call: &Call) {
+    fn send(self: &Arc<Self>, message: &Message, call: &Call) -> Result<MessageId, Errno> {
         let service = call.request.service();
         let to = Destination {
             from: None,
@@ -191,39 +194,34 @@ impl OutgoingRpc {
             match_bits: service.match_bits(),
             offset: 0,
         };
-        match self.shared.send(message, &to, Arc::clone(self) as Arc<dyn MessageOwner>) {
-            Ok(request) => lock(&self.inner).request = Some(request),
-            Err(errno) => self.change(|state| state.ended(Piece::Request, Err(errno))),
-        }
+        self.shared.send(message, &to, Arc::clone(self) as Arc<dyn MessageOwner>)
     }
 
-    /// Makes a descriptor, unless an earlier one could not be made.
+    /// Attaches a descriptor, unless an earlier one could not be made.
     fn make(
         self: &Arc<Self>,
         piece: Piece,
         failure: &mut Option<Errno>,
-        make: impl FnOnce(Arc<dyn EventHandler>) -> Result<Md, Errno>,
-    ) {
+        bits: u64,
+        spec: MdSpec,
+    ) -> Option<Md> {
         let made = match *failure {
             Some(errno) => Err(errno),
-            None => make(Arc::new(PieceEvents { rpc: Arc::clone(self), piece })),
+            None => self.attach(bits, MdSpec { tag: tag_of(piece), ..spec }),
         };
-        match made {
-            Ok(md) => {
-                lock(&self.inner).mds[index_of(piece)] = Some(md);
-            }
-            Err(errno) => {
-                *failure = Some(errno);
-                self.change(|state| state.ended(piece, Err(errno)));
-            }
-        }
+        made.inspect_err(|errno| {
+            *failure = Some(*errno);
+            self.change(|state| state.ended(piece, Err(*errno)));
+        })
+        .ok()
     }
 
     /// Attaches a descriptor for any sender: LNet compares primary NIDs, and a peer's may become known while the RPC is in
     /// progress. No
     /// other process can guess the bits.
-    fn attach(&self, bits: u64, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
+    fn attach(self: &Arc<Self>, bits: u64, spec: MdSpec) -> Result<Md, Errno> {
         let criteria = MatchCriteria { from: None, bits, ignore: 0 };
+        let handler = Arc::clone(self) as Arc<dyn EventHandler>;
         self.shared.node.attach(PORTAL_REPLIES, criteria, spec, handler)
     }
 
@@ -249,7 +247,7 @@ impl OutgoingRpc {
         }
     }
 
-    fn handle_event(self: &Arc<Self>, piece: Piece, event: &Event) {
+    fn handle_event(&self, piece: Piece, event: &Event) {
         self.shared.counters.event(event.status);
         let mut inner = lock(&self.inner);
         let result = match event.status {
@@ -277,7 +275,11 @@ impl OutgoingRpc {
             },
             _ => inner.state.ended(piece, result),
         };
-        self.follow(&mut inner, step);
+        if step.is_some()
+            && let Some(this) = self.registry.get(self.key)
+        {
+            this.follow(&mut inner, step);
+        }
     }
 }
 
@@ -338,14 +340,15 @@ const fn index_of(piece: Piece) -> usize {
     matches!(piece, Piece::Bulk) as usize
 }
 
-/// The events of one descriptor.
-struct PieceEvents {
-    rpc: Arc<OutgoingRpc>,
-    piece: Piece,
+/// The tag of the events of a descriptor of the reply or of bulk data.
+const fn tag_of(piece: Piece) -> u32 {
+    index_of(piece) as u32
 }
 
-impl EventHandler for PieceEvents {
+/// The events of the descriptors of the reply and of bulk data.
+impl EventHandler for OutgoingRpc {
     fn on_event(&self, event: &Event) {
-        with_short_tasks(|| self.rpc.handle_event(self.piece, event));
+        let piece = if event.tag == tag_of(Piece::Bulk) { Piece::Bulk } else { Piece::Reply };
+        with_short_tasks(|| self.handle_event(piece, event));
     }
 }
