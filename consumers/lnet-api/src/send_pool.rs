@@ -174,6 +174,18 @@ impl<E: SendEvents> SendPool<E> {
         {
             return Ok(SendBuffer { pool: self, entry, md: UnsentMd(md), number });
         }
+        self.new_buffer(state, number, len, bulk_md)
+    }
+
+    /// Makes memory for a message without a kept descriptor.
+    #[cold]
+    fn new_buffer(
+        &self,
+        mut state: MutexGuard<'_, PoolState<E>>,
+        number: u64,
+        len: usize,
+        bulk_md: Option<Md>,
+    ) -> Result<SendBuffer<'_, E>, Errno> {
         let (is_kept, replaced) = match bulk_md.is_none() && len <= MAX_KEPT_LEN {
             true => state.on_miss(),
             false => (false, None),
@@ -311,12 +323,19 @@ impl<E: SendEvents> PoolState<E> {
     }
 
     /// Takes a descriptor of exactly this length.
+    #[inline]
     fn take_idle(&mut self, len: usize) -> Option<Idle<E>> {
-        let last = self.idle.pop_if(|idle| idle.entry.region.len() == len);
-        last.or_else(|| {
-            let at = self.idle.iter().rposition(|idle| idle.entry.region.len() == len)?;
-            Some(self.idle.remove(at))
-        })
+        match self.idle.last() {
+            Some(last) if last.entry.region.len() == len => self.idle.pop(),
+            _ => self.take_idle_before(len),
+        }
+    }
+
+    /// Takes a descriptor of exactly this length that was not the last one used.
+    #[cold]
+    fn take_idle_before(&mut self, len: usize) -> Option<Idle<E>> {
+        let at = self.idle.iter().rposition(|idle| idle.entry.region.len() == len)?;
+        Some(self.idle.remove(at))
     }
 
     /// Decides about a descriptor of a length that is not kept: whether it is kept, and which is unlinked in its place.
@@ -341,6 +360,7 @@ impl<E: SendEvents> Shared<E> {
     }
 
     /// Keeps a descriptor for another message, if it is to be kept. Returns it if it is to be unlinked: the pool is closed.
+    #[inline]
     fn keep(&self, state: &mut PoolState<E>, entry: Arc<Entry<E>>, md: Md) -> Option<Md> {
         if !entry.is_kept.load(Ordering::Relaxed) {
             return None;
@@ -479,6 +499,7 @@ impl<E: SendEvents> Entry<E> {
     }
 
     /// Handles the last event of a descriptor, or the failure of a message.
+    #[cold]
     fn on_last_or_failed(&self, event: &Event, message: Option<Sending<E>>, status: Result<(), Errno>) {
         let pool = &*self.shared;
         let kept = message.map(|Sending { entry, md, context }| {
