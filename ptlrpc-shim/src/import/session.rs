@@ -71,7 +71,8 @@ pub(crate) struct TransmissionFacts {
     pub(crate) xid: Xid,
     /// All requests up to this one have a reply.
     pub(crate) last_xid: Xid,
-    pub(crate) agreed_flags: ConnectFlags,
+    /// The reply has the match bits of bulk data (`ConnectFlags::REP_MBITS`).
+    pub(crate) reply_by_mbits: bool,
     /// The timeout of a request, by the estimate of the service's time.
     pub(crate) timeout: Duration,
     /// The estimate of the network latency.
@@ -271,6 +272,7 @@ impl Session {
 
     /// The permission to send a request that has no XID yet, as [`Session::send_permission`] gives it; if it may be sent, also what
     /// [`Session::begin_transmission`] gives it.
+    #[inline]
     pub(crate) fn begin_first_transmission(
         &self,
         waker: &Waker,
@@ -289,6 +291,7 @@ impl Session {
         (permission, facts)
     }
 
+    #[inline]
     fn begin(
         &self,
         state: &mut SessionState,
@@ -310,7 +313,7 @@ impl Session {
             peer,
             xid,
             last_xid: state.unreplied.last_replied(xid),
-            agreed_flags: state.agreed.flags,
+            reply_by_mbits: state.agreed.flags.contains(ConnectFlags::REP_MBITS),
             timeout: state.timeout(&self.timeouts, now),
             net_latency: state.net_latency.get(now).unwrap_or_default(),
         })

@@ -14,6 +14,7 @@ pub(crate) struct Unreplied {
 }
 
 impl Unreplied {
+    #[inline]
     pub(crate) fn insert(&mut self, xid: Xid, waker: &Waker) {
         let its = match self.spare.take() {
             Some(mut spare) => {
@@ -29,6 +30,7 @@ impl Unreplied {
         }
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, xid: Xid) {
         let removed = match self.find(xid) {
             Ok(0) => self.requests.pop_front(),
@@ -40,6 +42,7 @@ impl Unreplied {
         }
     }
 
+    #[inline]
     fn find(&self, xid: Xid) -> Result<usize, usize> {
         match (self.requests.front(), self.requests.back()) {
             (Some((first, _)), _) if *first == xid.0 => Ok(0),

@@ -56,7 +56,7 @@ impl Rpc {
             portal: config.bulk_portal.0,
             bits,
         });
-        let reply_by_mbits = facts.agreed_flags.contains(ConnectFlags::REP_MBITS) && !is_connect;
+        let reply_by_mbits = facts.reply_by_mbits && !is_connect;
         let message = RequestMessage { request: &self.request, fields };
         let spec = TransmissionSpec {
             message: &message,
