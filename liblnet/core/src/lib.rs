@@ -44,8 +44,8 @@ pub use lnet_settings::{DiscoveryMode, MAX_HEALTH, Setting, Settings};
 pub use lnet_wire::Errno;
 pub use memory::{DeferredAck, EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
 pub use model::{
-    AddressFamilies, AddressFamily, ArrivingMessage, CarriedOrigin, Confirmation, MessageOrigin,
-    OutgoingMessage, PartialMessages, Pooled, Provenance, Target, lnd, message,
+    AddressFamilies, AddressFamily, ArrivingMessage, CarriedOrigin, Confirmation, CreditWaiver,
+    MessageOrigin, OutgoingMessage, PartialMessages, Pooled, Provenance, Target, lnd, message,
 };
 pub use monitor::Monitor;
 pub use objects::{InsertPosition, MatchId};

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 thread_local! {
     static DRIVER_THREAD: Cell<bool> = const { Cell::new(false) };
     static APP_POLLER: Cell<bool> = const { Cell::new(false) };
+    static SCHEDULER: Cell<bool> = const { Cell::new(false) };
     static NUMBER: Cell<Option<ThreadNumber>> = const { Cell::new(None) };
 }
 
@@ -38,6 +39,16 @@ pub(crate) fn is_driver_thread() -> bool {
 /// Whether the calling thread is an application's, which must return to its own work soon.
 pub(crate) fn is_app_poller() -> bool {
     APP_POLLER.get()
+}
+
+/// Whether another thread replaces the calling one while that is blocked in an event handler.
+pub(crate) fn is_replaceable() -> bool {
+    APP_POLLER.get() || SCHEDULER.get()
+}
+
+/// Runs `work` as the thread of a scheduler.
+pub(crate) fn as_scheduler<R>(work: impl FnOnce() -> R) -> R {
+    within(&SCHEDULER, work)
 }
 
 /// Runs `work` as a driver's thread.

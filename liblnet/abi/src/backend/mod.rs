@@ -33,8 +33,7 @@ static NODE: ArcSwapOption<Provider> = ArcSwapOption::const_empty();
 static INHERITED: AtomicBool = AtomicBool::new(false);
 thread_local! {
     /// The node as the thread last found it. A node that has ended is kept until the thread makes another call, or ends.
-    static CACHE: Cell<Option<Cache<&'static ArcSwapOption<Provider>, Option<Arc<Provider>>>>> =
-        const { Cell::new(None) };
+    static CACHE: Cell<Option<KnownNode>> = const { Cell::new(None) };
 }
 /// Whether this process, or one that it is a child of, has had a node.
 static HAS_STARTED: AtomicBool = AtomicBool::new(false);
@@ -51,6 +50,9 @@ static ELSEWHERE: LazyLock<Arc<LoggedClient>> = LazyLock::new(|| {
 
 /// A client whose warnings are written to the log.
 type LoggedClient = Warned<Box<Client>, fn(String)>;
+
+/// What a thread knows of [`NODE`].
+type KnownNode = Cache<&'static ArcSwapOption<Provider>, Option<Arc<Provider>>>;
 
 /// The node that the C API has.
 struct Provider {

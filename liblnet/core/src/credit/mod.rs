@@ -12,6 +12,7 @@ mod ni;
 mod open;
 mod round_robin_queue;
 mod shared;
+mod waived_lengths;
 
 pub(crate) use ni::SharedNiPool;
 pub use ni::{NiCredit, NiCreditPool, RECLAIM_AFTER};
@@ -21,6 +22,7 @@ pub use round_robin_queue::{SenderId, Sent};
 pub(crate) use shared::SharedPool;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+pub(crate) use waived_lengths::WaivedLengths;
 
 /// A number of credits; while messages wait it is negative by their number (CR-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,24 +1,8 @@
-//! Messages that need no credits for now, as their driver would return these as soon as it has them.
+//! Drivers' permissions for messages that need no credits for now, as these would come back at once.
 
 use super::message::OutgoingMessage;
 use super::peer_ni::PeerNi;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The lengths of the messages to a peer NI that need no credits.
-#[derive(Debug, Default)]
-pub(crate) struct WaivedLengths {
-    /// Payloads of fewer bytes; 0 if all messages need credits.
-    below: AtomicU32,
-}
-
-impl WaivedLengths {
-    /// Whether messages with `length` bytes of payload need no credits.
-    #[inline]
-    pub(crate) fn include(&self, length: u32) -> bool {
-        length < self.below.load(Ordering::Relaxed)
-    }
-}
 
 /// A driver's permission to send small messages to one peer NI without credits. All need them again when it is dropped.
 ///
@@ -43,7 +27,7 @@ impl CreditWaiver {
         // The old one ends before the new one begins, as they may be for the same peer NI.
         *waiver = None;
         *waiver = peer_ni.map(|peer_ni| {
-            peer_ni.waived().below.store(below, Ordering::Relaxed);
+            peer_ni.waived().set(below);
             Self(Arc::clone(peer_ni))
         });
     }
@@ -51,6 +35,6 @@ impl CreditWaiver {
 
 impl Drop for CreditWaiver {
     fn drop(&mut self) {
-        self.0.waived().below.store(0, Ordering::Relaxed);
+        self.0.waived().set(0);
     }
 }

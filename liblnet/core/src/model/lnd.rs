@@ -8,7 +8,6 @@
 //! The core holds no lock during any call in either direction, so a driver may make upcalls from inside `send`.
 
 pub use super::arrival::{Arrival, ArrivalWaiter, Arrived};
-pub use super::credit_waiver::CreditWaiver;
 pub use super::driver_config::{DriverConfig, DriverContext, InterfaceEvents};
 
 use super::failure::{Cause, SendFailure};

@@ -45,6 +45,7 @@ pub(crate) mod truncated_nid;
 mod use_order;
 
 pub(crate) use arrival::{Arrival, Arrived};
+pub use credit_waiver::CreditWaiver;
 pub(crate) use discovery_progress::{LocalState, MIN_REPLY_LEN, Progress};
 pub use discovery_result::{Difference, Failure, Step};
 pub(crate) use discovery_state::{DiscoveryState, Inner};

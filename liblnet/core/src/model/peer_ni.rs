@@ -1,6 +1,5 @@
 //! A peer NI: one interface of another node, with all state that this node keeps about it.
 
-use super::credit_waiver::WaivedLengths;
 use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
 use super::families::AddressFamily;
@@ -14,7 +13,7 @@ use super::peer::{Peer, PeerCell};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use super::sender_pace::SenderPace;
-use crate::credit::{Credits, SharedPool};
+use crate::credit::{Credits, SharedPool, WaivedLengths};
 use crate::environment::time::Time;
 use crate::stats::{Counters, Latencies};
 use arc_swap::{ArcSwapOption, Guard};

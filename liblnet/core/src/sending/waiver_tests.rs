@@ -1,9 +1,8 @@
 //! Messages that need no credits, and responses that take another path.
 
 use super::*;
-use crate::model::lnd::CreditWaiver;
 use crate::model::message::{Asker, MessagePool, Response, Role};
-use crate::model::{NiConfig, NiTunables};
+use crate::model::{CreditWaiver, NiConfig, NiTunables};
 use crate::topology::PeerTable;
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId, WireHandle};
 use std::num::NonZeroUsize;

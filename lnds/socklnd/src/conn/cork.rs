@@ -7,7 +7,7 @@
 //! none replaces.
 
 use crate::conn::Connection;
-use crate::conn::task::is_watched;
+use crate::driver_thread::is_replaceable;
 use lnet_core::event::{HandlerState, in_handler};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ pub(super) fn hold(connection: &Arc<Connection>) -> bool {
 
 /// Whether the calling thread runs a handler, and no other would replace it if that took long: another thread that sends or connects.
 fn is_in_unwatched_handler() -> bool {
-    in_handler() && !is_watched()
+    in_handler() && !is_replaceable()
 }
 
 /// Whether the calling thread has a guard.

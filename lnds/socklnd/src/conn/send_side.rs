@@ -8,9 +8,8 @@ use crate::driver_thread::ThreadNumber;
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::{AfterWrite, Unacked};
-use lnet_core::lnd::CreditWaiver;
 use lnet_core::message::TakenCredits;
-use lnet_core::{OutgoingMessage, Pooled, SendFailure};
+use lnet_core::{CreditWaiver, OutgoingMessage, Pooled, SendFailure};
 use std::collections::VecDeque;
 
 /// Maximum number of queued NOOPs: a peer that exceeds it asks for delivery ACKs and does not read them.

@@ -3,7 +3,7 @@
 use super::cork;
 use super::deferred_rx::{ResumeQueue, Resumed};
 use crate::conn::Scheduler;
-use crate::driver_thread::is_app_poller;
+use crate::driver_thread::as_scheduler;
 use crate::ni::SockNi;
 use crate::scheduler;
 use lnet_core::{OutgoingMessage, Pooled};
@@ -26,14 +26,8 @@ thread_local! {
 /// Makes the calling thread the owner of `scheduler` until its end, or until another becomes it.
 pub(crate) fn own(scheduler: Arc<Scheduler>, app_scheduler: &Scheduler) {
     OWN_SCHEDULER.set(Some(Arc::clone(&scheduler)));
-    scheduler.run(app_scheduler);
+    as_scheduler(|| scheduler.run(app_scheduler));
     OWN_SCHEDULER.set(None);
-}
-
-/// Whether the calling thread is replaced by another while it is blocked in an event handler: a scheduler's own, or an application's that
-/// polls.
-pub(crate) fn is_watched() -> bool {
-    is_app_poller() || OWN_SCHEDULER.with_borrow(Option::is_some)
 }
 
 impl ResumeQueue for Scheduler {
