@@ -14,20 +14,20 @@ use lnet_wire::{Body, MessageType};
 impl DataPath {
     /// Decides whether the delays of a request to `destination` are measured, before it waits for anything.
     pub(super) fn begin_measuring(&self, request: &mut SendRequest, destination: &PeerNi) {
-        if request.wait != DiscoveryWait::IfNeeded || !destination.latencies().measures_request() {
+        if request.terms.wait != DiscoveryWait::IfNeeded || !destination.latencies().measures_request() {
             return;
         }
         let begun = self.env.exact_now();
-        request.begun = Some(begun);
-        if response_to(&request.outgoing.body).is_some() {
+        request.terms.begun = Some(begun);
+        if response_to(&request.terms.outgoing.body).is_some() {
             request.md.measure_response(begun);
         }
     }
 
     /// Counts the wait of a request for discovery, which has ended, if it was measured.
     pub(super) fn count_discovery_wait(&self, request: &SendRequest, ni: &Ni, destination: Option<&PeerNi>) {
-        if request.wait != DiscoveryWait::IfNeeded
-            && let (Some(begun), Some(destination)) = (request.begun, destination)
+        if request.terms.wait != DiscoveryWait::IfNeeded
+            && let (Some(begun), Some(destination)) = (request.terms.begun, destination)
         {
             self.count_delay(Delay::DiscoveryWait, begun, ni, destination);
         }

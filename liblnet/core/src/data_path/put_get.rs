@@ -6,7 +6,7 @@ use crate::environment::time::Time;
 use crate::health::response;
 use crate::memory::{Md, MdHandle, Near, PortalPlace, ResponseKind, ResponseTracker};
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
-use crate::model::{Attempts, DiscoveryWait, Outgoing, SendRequest, Target, response_to};
+use crate::model::{Attempts, DiscoveryWait, Outgoing, RequestTerms, SendRequest, Target, response_to};
 use crate::model::{GatewayTerms, Peer, PeerNi};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
 use crate::topology::PeerTable;
@@ -69,17 +69,17 @@ impl DataPath {
         threshold: i32,
         recovery: bool,
     ) {
-        self.send_request(SendRequest {
+        let terms = RequestTerms {
             source,
             target,
-            md,
             outgoing,
             threshold,
             begun: None,
             deadline: self.deadline_from_now(),
             wait: DiscoveryWait::IfNeeded,
             recovery,
-        });
+        };
+        self.send_request(SendRequest { md, terms });
     }
 
     /// Commits an operation of an MD; returns this with its threshold after the operation.
@@ -134,23 +134,26 @@ impl DataPath {
         let destination_of_peer = destination.as_ref().zip(peer.as_ref().map(|peer| &***peer));
         if let Some((peer_ni, peer)) = destination_of_peer {
             self.begin_measuring(&mut request, peer_ni);
-            let may_wait = request.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
-            if may_wait && self.discovery.must_wait(&self.topology, peer_ni, peer, request.target.portal) {
+            let may_wait =
+                request.terms.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
+            if may_wait
+                && self.discovery.must_wait(&self.topology, peer_ni, peer, request.terms.target.portal)
+            {
                 return self.park_request(request, peer_ni);
             }
         }
-        let reserved = request.target.portal == RESERVED_PORTAL;
+        let reserved = request.terms.target.portal == RESERVED_PORTAL;
         let chosen = self.take_path_of_request(&request, destination_of_peer, reserved);
         drop(peer);
         match chosen {
             Ok(chosen) => {
                 self.count_discovery_wait(&request, &chosen.ni, destination.as_deref());
-                self.launch(self.address(&request, chosen));
+                self.launch(self.address(request.md, &request.terms, chosen));
             }
             Err(errno) => {
-                let may_wait = errno == Errno::HostUnreachable && !reserved && !request.recovery;
+                let may_wait = errno == Errno::HostUnreachable && !reserved && !request.terms.recovery;
                 let later = destination.filter(|_| may_wait);
-                match later.and_then(|peer_ni| self.route_may_come(&peer_ni, request.source, false)) {
+                match later.and_then(|peer_ni| self.route_may_come(&peer_ni, request.terms.source, false)) {
                     Some(own) => self.send_later(request, own),
                     None => self.refuse(request, errno),
                 }
@@ -173,9 +176,13 @@ impl DataPath {
 
     /// Keeps a request for which no gateway is usable at the moment. `own` is the NID that it may leave by.
     fn send_later(&self, request: SendRequest, own: Nid) {
-        let Some(destination) = request.target.nid else { return self.refuse(request, Refusal::AnyTarget) };
-        let next_hop = ProcessId { nid: destination, pid: request.target.pid };
-        let message = self.message_of(&request, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
+        let Some(destination) = request.terms.target.nid else {
+            return self.refuse(request, Refusal::AnyTarget);
+        };
+        let next_hop = ProcessId { nid: destination, pid: request.terms.target.pid };
+        let SendRequest { md, terms } = request;
+        let message =
+            self.message_of(md, &terms, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
         self.track(&message);
         self.wait_for_route(message);
     }
@@ -183,7 +190,7 @@ impl DataPath {
     /// The peer NI of a request's destination; `None` for the loopback.
     #[inline(always)]
     fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Refusal> {
-        match request.target.nid {
+        match request.terms.target.nid {
             None => Err(Refusal::AnyTarget),
             Some(_) if self.env.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
             // For a GET the response would be too long.
@@ -192,7 +199,7 @@ impl DataPath {
             Some(nid) if self.stays_on_node(request, nid) => Ok(None),
             // The source is checked even if the peer is unknown.
             Some(nid) => {
-                if let Some(source) = request.source.filter(|source| !self.topology.is_own(*source)) {
+                if let Some(source) = request.terms.source.filter(|source| !self.topology.is_own(*source)) {
                     return Err(Refusal::ForeignSource(source));
                 }
                 let known = self.topology.peer_ni(nid);
@@ -200,10 +207,10 @@ impl DataPath {
                 if known.is_none() && !self.topology.leads_to_nid(nid) {
                     return Err(Refusal::NoPath);
                 }
-                let is_new = request.recovery && known.is_none();
+                let is_new = request.terms.recovery && known.is_none();
                 let peer_ni = known.unwrap_or_else(|| self.peer_ni(nid));
                 // This node becomes its own peer only with this request (HE-53).
-                if peer_ni.note_use(is_new, request.recovery) && self.topology.is_own(nid) {
+                if peer_ni.note_use(is_new, request.terms.recovery) && self.topology.is_own(nid) {
                     self.topology.peers().list_last(&peer_ni.peer());
                 }
                 Ok(Some(peer_ni))
@@ -219,15 +226,15 @@ impl DataPath {
 
     /// Makes a message of a request, with the path that it takes.
     #[inline(always)]
-    fn address(&self, request: &SendRequest, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
-        let pid = request.target.pid;
-        let nids = match (&chosen.peer_ni, request.target.nid) {
-            (None, Some(nid)) => (request.source.unwrap_or(nid), nid),
+    fn address(&self, md: Arc<Md>, terms: &RequestTerms, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
+        let pid = terms.target.pid;
+        let nids = match (&chosen.peer_ni, terms.target.nid) {
+            (None, Some(nid)) => (terms.source.unwrap_or(nid), nid),
             _ => (chosen.ni.nid(), chosen.destination()),
         };
         let destination = ProcessId { nid: nids.1, pid };
-        let source = ProcessId { nid: nids.0, pid: self.sender_pid(&request.md, chosen.peer_ni.is_none()) };
-        let mut message = self.message_of(request, chosen.peer_ni.as_ref(), source, destination);
+        let source = ProcessId { nid: nids.0, pid: self.sender_pid(&md, chosen.peer_ni.is_none()) };
+        let mut message = self.message_of(md, terms, chosen.peer_ni.as_ref(), source, destination);
         if chosen.peer_ni.is_some() {
             message.next_hop = next_hop(&chosen, pid);
         }
@@ -244,25 +251,26 @@ impl DataPath {
     #[inline(always)]
     fn message_of(
         &self,
-        request: &SendRequest,
+        md: Arc<Md>,
+        terms: &RequestTerms,
         peer_ni: Option<&Arc<PeerNi>>,
         source: ProcessId,
         destination: ProcessId,
     ) -> Pooled<OutgoingMessage> {
-        let outgoing = &request.outgoing;
+        let outgoing = &terms.outgoing;
         let mut message: Pooled<OutgoingMessage> = self.blank_message(peer_ni);
         let Header { dest_nid, src_nid, dest_pid, src_pid, payload_length, body } = &mut message.header;
         (*dest_nid, *dest_pid) = (destination.nid, destination.pid);
         (*src_nid, *src_pid) = (source.nid, source.pid);
         (*payload_length, *body) = (outgoing.length, outgoing.body);
         message.next_hop = destination;
-        message.deadline = request.deadline;
-        message.begun = request.begun;
+        message.deadline = terms.deadline;
+        message.begun = terms.begun;
         message.begin(Role::Request(Request {
-            md: Arc::clone(&request.md),
-            report: Some(SendReport { target: request.target.nid, threshold: request.threshold }),
-            source: request.source,
-            recovery: request.recovery,
+            md,
+            report: Some(SendReport { target: terms.target.nid, threshold: terms.threshold }),
+            source: terms.source,
+            recovery: terms.recovery,
         }));
         message
     }
@@ -328,7 +336,7 @@ impl DataPath {
         let numa = self.numa(Some(&request.md));
         let destination = to.map_or(Nid::LOOPBACK, |(peer_ni, _)| peer_ni.nid());
         let path_request =
-            PathRequest { reserved, ..self.path_request(request.source, destination, numa.as_ref()) };
+            PathRequest { reserved, ..self.path_request(request.terms.source, destination, numa.as_ref()) };
         self.topology.take_path(to, &path_request)
     }
 

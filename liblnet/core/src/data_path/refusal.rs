@@ -3,7 +3,7 @@
 use super::DataPath;
 use crate::memory::{Md, PortalPlace};
 use crate::model::message::SendReport;
-use crate::model::{AddressFamily, SendRequest};
+use crate::model::{AddressFamily, RequestTerms, SendRequest};
 use lnet_log::LogClass;
 use lnet_wire::{Errno, MAX_PAYLOAD, MAX_PORTALS, Nid, RESERVED_PORTAL};
 use std::fmt::Display;
@@ -53,10 +53,10 @@ impl DataPath {
         let why = why.into();
         self.message_counters.error();
         // Failures of the node's own requests are logged elsewhere.
-        if request.target.portal != RESERVED_PORTAL {
+        if request.terms.target.portal != RESERVED_PORTAL {
             self.log_refusal(&request, why);
         }
-        let SendRequest { target, md, outgoing, threshold, .. } = request;
+        let SendRequest { md, terms: RequestTerms { target, outgoing, threshold, .. } } = request;
         let report = SendReport { target: target.nid, threshold };
         self.report_request(&md, report, target.pid, &outgoing.body, Err(why.errno()));
     }
@@ -78,7 +78,7 @@ impl DataPath {
     }
 
     fn log_refusal(&self, request: &SendRequest, why: Refusal) {
-        let Some(target) = request.target.nid.filter(|_| why != Refusal::AnyTarget) else {
+        let Some(target) = request.terms.target.nid.filter(|_| why != Refusal::AnyTarget) else {
             return self.write_refusal(
                 request,
                 &"any node",
@@ -126,8 +126,8 @@ impl DataPath {
         cause: impl Display,
         remedy: &str,
     ) {
-        let (kind, length) = (request.outgoing.body.kind(), request.md.memory().len());
-        let Some(place) = PortalPlace::of(&request.outgoing.body) else { return };
+        let (kind, length) = (request.terms.outgoing.body.kind(), request.md.memory().len());
+        let Some(place) = PortalPlace::of(&request.terms.outgoing.body) else { return };
         let errno = why.errno().name();
         self.env.log(
             LogClass::RequestRefused,

@@ -65,9 +65,9 @@ type ExpiredRequest = (SendRequest, Arc<DiscoveryState>, Errno);
 
 /// The time at which a request's wait ends.
 pub(super) fn waits_until(request: &SendRequest) -> Time {
-    match request.wait {
-        DiscoveryWait::Until(end) => end.min(request.deadline),
-        DiscoveryWait::IfNeeded | DiscoveryWait::Over => request.deadline,
+    match request.terms.wait {
+        DiscoveryWait::Until(end) => end.min(request.terms.deadline),
+        DiscoveryWait::IfNeeded | DiscoveryWait::Over => request.terms.deadline,
     }
 }
 
@@ -80,8 +80,8 @@ impl Discovery {
         state: &Arc<DiscoveryState>,
         mut request: SendRequest,
     ) -> Option<SendRequest> {
-        if request.wait == DiscoveryWait::IfNeeded {
-            request.wait = DiscoveryWait::Until(env.now() + env.discovery_timeout());
+        if request.terms.wait == DiscoveryWait::IfNeeded {
+            request.terms.wait = DiscoveryWait::Until(env.now() + env.discovery_timeout());
         }
         let local = self.local_state();
         // Held while the MD is checked: a thread that unlinks an MD takes this lock after that.

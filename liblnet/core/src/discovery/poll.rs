@@ -143,16 +143,18 @@ impl Run<'_> {
             }
         }
         for (request, state, errno) in expired {
-            let goes_on = now < request.deadline && may_be_there(topology, &state);
+            let goes_on = now < request.terms.deadline && may_be_there(topology, &state);
             self.end_wait(request, goes_on, errno);
         }
     }
 
     /// Ends the wait of a request whose peer is not discovered: the request is sent as named (`goes_on`), or fails.
-    fn end_wait(&mut self, request: SendRequest, goes_on: bool, errno: Errno) {
-        match goes_on {
-            true => self.release(vec![SendRequest { wait: DiscoveryWait::Over, ..request }]),
-            false => self.pending.push_back(Action::Fail(vec![(request, errno)])),
+    fn end_wait(&mut self, mut request: SendRequest, goes_on: bool, errno: Errno) {
+        if goes_on {
+            request.terms.wait = DiscoveryWait::Over;
+            self.release(vec![request]);
+        } else {
+            self.pending.push_back(Action::Fail(vec![(request, errno)]));
         }
     }
 
@@ -261,7 +263,7 @@ impl Run<'_> {
             if waits_on(&request) {
                 self.release(self.discovery.keep(env, state, request).into_iter().collect());
             } else {
-                let goes_on = may_be_there && now < request.deadline;
+                let goes_on = may_be_there && now < request.terms.deadline;
                 self.end_wait(request, goes_on, errno);
             }
         }

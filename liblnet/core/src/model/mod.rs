@@ -77,7 +77,7 @@ pub(crate) use reachability::Outage;
 pub use recovery_state::Recovery;
 pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};
 pub use request::Target;
-pub(crate) use request::{DiscoveryWait, Outgoing, SendRequest};
+pub(crate) use request::{DiscoveryWait, Outgoing, RequestTerms, SendRequest};
 pub use route::{ActiveRoute, GatewayTerms, Route, RouteState, Routes};
 pub(crate) use router_buffer::{BufferPlace, Onward, RouterBuffer};
 pub(crate) use settling::{LastingChange, Settling};

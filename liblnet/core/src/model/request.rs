@@ -31,9 +31,15 @@ impl Target {
 /// A PUT or GET of this node, counted against the threshold of its MD.
 #[derive(Debug)]
 pub(crate) struct SendRequest {
+    pub(crate) md: Arc<Md>,
+    pub(crate) terms: RequestTerms,
+}
+
+/// The parts of a [`SendRequest`] beside its MD, which the message takes over without a copy of the others.
+#[derive(Debug)]
+pub(crate) struct RequestTerms {
     pub(crate) source: Option<Nid>,
     pub(crate) target: Target,
-    pub(crate) md: Arc<Md>,
     pub(crate) outgoing: Outgoing,
     /// The threshold of the MD after this operation.
     pub(crate) threshold: i32,
