@@ -8,8 +8,9 @@ use crate::memory::{Md, MdHandle, Near, PortalPlace, ResponseKind, ResponseTrack
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
 use crate::model::{Attempts, DiscoveryWait, Outgoing, RequestTerms, SendRequest, Target, response_to};
 use crate::model::{GatewayTerms, Peer, PeerNi};
-use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
-use crate::topology::PeerTable;
+use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathEnds, PathInTurn, PathRequest, Paths};
+use crate::topology::{PathTables, PeerTable};
+use arc_swap::Guard;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::sync::Arc;
@@ -130,8 +131,8 @@ impl DataPath {
                 return None;
             }
         };
-        let peer = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
-        let destination_of_peer = destination.as_ref().zip(peer.as_ref().map(|peer| &***peer));
+        let peer_guard = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
+        let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &***peer));
         if let Some((peer_ni, peer)) = destination_of_peer {
             self.begin_measuring(&mut request, peer_ni);
             let may_wait =
@@ -142,13 +143,39 @@ impl DataPath {
                 return self.park_request(request, peer_ni);
             }
         }
+        let tables = self.topology.tables();
+        if let Some(to) = destination_of_peer
+            && let Some(PathInTurn { ni, peer_ni }) = self.take_path_in_turn(tables.paths(), &request, to)
+        {
+            drop((tables, peer_guard));
+            self.count_discovery_wait(&request, &ni, destination.as_deref());
+            let peer_ni = peer_ni.or(destination);
+            let destination = peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
+            let ends = PathEnds { ni, peer_ni, destination, is_routed: false };
+            self.launch(self.address(request.md, &request.terms, ends));
+        } else {
+            self.send_by_selected_path(request, destination, tables, peer_guard);
+        }
+        None
+    }
+
+    /// Sends a request to its destination, which has this peer, by the path that is selected.
+    #[inline(never)]
+    fn send_by_selected_path(
+        &self,
+        request: SendRequest,
+        destination: Option<Arc<PeerNi>>,
+        tables: Guard<Arc<PathTables>>,
+        peer: Option<Guard<Arc<Peer>>>,
+    ) {
         let reserved = request.terms.target.portal == RESERVED_PORTAL;
-        let chosen = self.take_path_of_request(&request, destination_of_peer, reserved);
-        drop(peer);
+        let to = destination.as_ref().zip(peer.as_ref().map(|peer| &***peer));
+        let chosen = self.take_path_of_request(tables.paths(), &request, to, reserved);
+        drop((tables, peer));
         match chosen {
             Ok(chosen) => {
                 self.count_discovery_wait(&request, &chosen.ni, destination.as_deref());
-                self.launch(self.address(request.md, &request.terms, chosen));
+                self.launch(self.address(request.md, &request.terms, chosen.into()));
             }
             Err(errno) => {
                 let may_wait = errno == Errno::HostUnreachable && !reserved && !request.terms.recovery;
@@ -159,7 +186,6 @@ impl DataPath {
                 }
             }
         }
-        None
     }
 
     /// Parks a request until its peer is discovered. Returns it if that has ended in the meantime, or the peer is being replaced: its
@@ -226,20 +252,21 @@ impl DataPath {
 
     /// Makes a message of a request, with the path that it takes.
     #[inline(always)]
-    fn address(&self, md: Arc<Md>, terms: &RequestTerms, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
+    fn address(&self, md: Arc<Md>, terms: &RequestTerms, ends: PathEnds) -> Pooled<OutgoingMessage> {
+        let PathEnds { ni, peer_ni, destination, is_routed } = ends;
         let pid = terms.target.pid;
-        let nids = match (&chosen.peer_ni, terms.target.nid) {
+        let nids = match (&peer_ni, terms.target.nid) {
             (None, Some(nid)) => (terms.source.unwrap_or(nid), nid),
-            _ => (chosen.ni.nid(), chosen.destination()),
+            _ => (ni.nid(), destination),
         };
         let destination = ProcessId { nid: nids.1, pid };
-        let source = ProcessId { nid: nids.0, pid: self.sender_pid(&md, chosen.peer_ni.is_none()) };
-        let mut message = self.message_of(md, terms, chosen.peer_ni.as_ref(), source, destination);
-        if chosen.peer_ni.is_some() {
-            message.next_hop = next_hop(&chosen, pid);
+        let source = ProcessId { nid: nids.0, pid: self.sender_pid(&md, peer_ni.is_none()) };
+        let mut message = self.message_of(md, terms, peer_ni.as_ref(), source, destination);
+        if is_routed && let Some(gateway) = &peer_ni {
+            message.next_hop = ProcessId { nid: gateway.nid(), pid: Pid::LUSTRE };
         }
-        message.ni = Some(chosen.ni);
-        message.peer_ni = chosen.peer_ni;
+        message.ni = Some(ni);
+        message.peer_ni = peer_ni;
         self.track(&message);
         if message.is_reserved() {
             self.note_request(&message);
@@ -325,10 +352,26 @@ impl DataPath {
         self.topology.with_paths(|paths| select::explain(paths, peer_ni.as_ref(), path_request))
     }
 
+    /// Takes the path of a request, if nothing has to be compared to find it.
+    #[inline(always)]
+    fn take_path_in_turn(
+        &self,
+        paths: Paths<'_>,
+        request: &SendRequest,
+        to: (&Arc<PeerNi>, &Peer),
+    ) -> Option<PathInTurn> {
+        if request.terms.source.is_some() || self.env.config().cpts.tells_apart() {
+            return None;
+        }
+        let path_request = || self.path_request(None, to.0.nid(), None);
+        self.topology.take_path_in_turn(paths.nets, to, path_request)
+    }
+
     /// Selects the path of a request, which takes it.
     #[inline(always)]
     fn take_path_of_request(
         &self,
+        paths: Paths<'_>,
         request: &SendRequest,
         to: Option<(&Arc<PeerNi>, &Peer)>,
         reserved: bool,
@@ -337,7 +380,7 @@ impl DataPath {
         let destination = to.map_or(Nid::LOOPBACK, |(peer_ni, _)| peer_ni.nid());
         let path_request =
             PathRequest { reserved, ..self.path_request(request.terms.source, destination, numa.as_ref()) };
-        self.topology.take_path(to, &path_request)
+        self.topology.take_path(paths, to, &path_request)
     }
 
     /// Selects a new path from `source`, or from any NID, for a message that may have been sent before.

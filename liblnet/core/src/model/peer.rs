@@ -147,6 +147,19 @@ impl PeerNet {
         self.nis.get(order.by_use.least_recently_used(is_best)?)
     }
 
+    /// The peer NI of [`PeerNet::least_recently_used`], whose use now is recorded as [`PeerNet::note_use`] does.
+    pub(crate) fn take_least_recently_used(
+        &self,
+        is_unsurpassed: impl Fn(&Criteria, i32) -> bool,
+        latest_use: &LatestUse,
+    ) -> Option<&Weak<PeerNi>> {
+        let order = self.order.as_ref().filter(|_| !self.usage.nis_differ())?;
+        let most_credits = order.most_credits.load(Ordering::Relaxed);
+        let is_best = |position: usize| is_unsurpassed(&self.criteria[position], most_credits);
+        let note = |position: usize| latest_use.note(self.criteria[position].last_use());
+        self.nis.get(order.by_use.take_least_recently_used(is_best, note)?)
+    }
+
     /// Records that one of these peer NIs is used now, which is the most recent use of its peer.
     #[inline(always)]
     pub(crate) fn note_use(&self, its: &Criteria, latest_use: &LatestUse) {

@@ -33,15 +33,22 @@ impl UseOrder {
 
     /// The least recently used position for which `is_best` holds; `None` if it holds for none of the first few.
     pub(crate) fn least_recently_used(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
-        let list = lock(&self.0);
-        let mut position = list.links[list.end()].after;
-        for _ in 0..MAX_CHECKED.min(list.end()) {
-            if is_best(position) {
-                return Some(position);
-            }
-            position = list.links[position].after;
-        }
-        None
+        lock(&self.0).first(is_best)
+    }
+
+    /// Moves the least recently used position for which `is_best` holds behind all others, as [`UseOrder::used`] does; `note` gets it. `None`
+    /// as from [`UseOrder::least_recently_used`].
+    pub(crate) fn take_least_recently_used(
+        &self,
+        is_best: impl Fn(usize) -> bool,
+        note: impl FnOnce(usize),
+    ) -> Option<usize> {
+        let mut list = lock(&self.0);
+        let position = list.first(is_best)?;
+        list.remove(position);
+        list.insert_last(position);
+        note(position);
+        Some(position)
     }
 
     /// The most recently used position.
@@ -66,6 +73,18 @@ struct Link {
 impl List {
     fn end(&self) -> usize {
         self.links.len() - 1
+    }
+
+    /// The first position for which `is_best` holds; `None` if it holds for none of the first few.
+    fn first(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut position = self.links[self.end()].after;
+        for _ in 0..MAX_CHECKED.min(self.end()) {
+            if is_best(position) {
+                return Some(position);
+            }
+            position = self.links[position].after;
+        }
+        None
     }
 
     fn remove(&mut self, position: usize) {

@@ -23,6 +23,18 @@ pub struct ChosenPath {
     choice: Choice,
 }
 
+/// The ends of a path that a request takes.
+pub(crate) struct PathEnds {
+    /// The local NI.
+    pub(crate) ni: Arc<Ni>,
+    /// The peer NI that the request is sent to: the destination, or a gateway; `None` over the loopback.
+    pub(crate) peer_ni: Option<Arc<PeerNi>>,
+    /// The NID of the destination.
+    pub(crate) destination: Nid,
+    /// Whether the request is sent to a gateway.
+    pub(crate) is_routed: bool,
+}
+
 /// The parts of a path that were selected, and not given or fixed before: only these have turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
@@ -216,6 +228,14 @@ fn note_peer_ni(peer_ni: &PeerNi, chose_net: bool, clock: &TurnClock) {
 /// Whether a peer can be sent to on several nets.
 fn share_several(nets: &Nets, peer: &Peer) -> bool {
     peer.nets.iter().filter(|net| nets.net(net.id).is_some()).nth(1).is_some()
+}
+
+impl From<ChosenPath> for PathEnds {
+    #[inline(always)]
+    fn from(chosen: ChosenPath) -> Self {
+        let (destination, is_routed) = (chosen.destination(), chosen.routed.is_some());
+        Self { ni: chosen.ni, peer_ni: chosen.peer_ni, destination, is_routed }
+    }
 }
 
 /// Records the use of a path by a response: among equals the last used comes last, whatever used it (PS-31).

@@ -10,6 +10,7 @@ mod direct;
 mod explain;
 mod families;
 mod hop;
+mod in_turn;
 mod numa;
 mod other_paths;
 mod path_request;
@@ -22,10 +23,11 @@ mod routed;
 
 use chosen_path::Choice;
 pub use chosen_path::ChosenPath;
-pub(crate) use chosen_path::{answered, answered_on_only_net};
+pub(crate) use chosen_path::{PathEnds, answered, answered_on_only_net};
 pub use compare::Reason;
 pub use criteria::Criterion;
 pub use explain::{Explanation, Loser, explain};
+pub(crate) use in_turn::{PathInTurn, take_path_in_turn};
 pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
     for_each_path, has_other_gateway, has_other_path, has_proven_path, has_usable_path, is_avoided,
@@ -231,6 +233,9 @@ mod criteria_tests;
 
 #[cfg(all(test, not(loom)))]
 mod families_tests;
+
+#[cfg(all(test, not(loom)))]
+mod in_turn_tests;
 
 #[cfg(all(test, not(loom)))]
 mod numa_tests;

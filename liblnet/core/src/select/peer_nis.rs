@@ -55,7 +55,7 @@ pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
 
 /// The least recently used of a few peer NIs, under the same conditions as a local NI
 /// ([`super::direct`]).
-fn least_recently_used_peer_ni(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
+pub(super) fn least_recently_used_peer_ni(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
     let first = peer_net.criteria.first()?;
     let (mut chosen, mut position) = (first, 0);
     let mut most_credits = 0;

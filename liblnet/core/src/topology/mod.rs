@@ -24,7 +24,7 @@ use crate::router::Router;
 use crate::select::{self, Paths};
 use crate::sync::{Mutex, lock};
 use applied_rules::AppliedRules;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use former_routes::FormerRoutes;
 use lnet_wire::{Errno, NetId, Nid};
 use rules::RuleSet;
@@ -52,13 +52,14 @@ pub(crate) struct Topology {
 
 /// The local nets and the routes, which a message reads together. They are replaced under the configuration lock.
 #[derive(Clone, Debug, Default)]
-struct PathTables {
+pub(crate) struct PathTables {
     nets: Arc<Nets>,
     routes: Arc<Routes>,
 }
 
 impl PathTables {
-    fn paths(&self) -> Paths<'_> {
+    #[inline(always)]
+    pub(crate) fn paths(&self) -> Paths<'_> {
         Paths { nets: &self.nets, routes: &self.routes }
     }
 }
@@ -101,6 +102,12 @@ impl Topology {
     #[inline(always)]
     pub(crate) fn with_nets<R>(&self, look: impl FnOnce(&Nets) -> R) -> R {
         look(&self.tables.load().nets)
+    }
+
+    /// The current nets and routes, for a short access.
+    #[inline(always)]
+    pub(crate) fn tables(&self) -> Guard<Arc<PathTables>> {
+        self.tables.load()
     }
 
     /// Calls `look` with the current nets and routes, for a short access.

@@ -1,11 +1,11 @@
 //! The effects of the selection rules on the nets, NIs and peer NIs (cfg-095 to cfg-165), stored where path selection reads them
 //! (UD-10). They are renewed with every change of the rules, and of the objects that rules apply to (UD-12).
 
-use super::{Peer, PeerNi, PeerTable, Topology};
+use super::{Nets, Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
 use crate::model::{LOWEST_PRIORITY, Ni, Partner, PeerNet};
 use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
-use crate::select::{self, ChosenPath, PathRequest, Paths};
+use crate::select::{self, ChosenPath, PathInTurn, PathRequest, Paths};
 use lnet_wire::{Errno, Nid, Selector};
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -140,16 +140,29 @@ impl Topology {
     #[inline(always)]
     pub(crate) fn take_path(
         &self,
+        paths: Paths<'_>,
         destination: Option<(&Arc<PeerNi>, &Peer)>,
         path_request: &PathRequest<'_>,
     ) -> Result<ChosenPath, Errno> {
-        self.with_paths(|paths| {
-            let chosen = select::take_path(paths, destination, path_request);
-            if let Ok(chosen) = &chosen {
-                self.note_turns(paths, chosen);
-            }
-            chosen
-        })
+        let chosen = select::take_path(paths, destination, path_request);
+        if let Ok(chosen) = &chosen {
+            self.note_turns(paths, chosen);
+        }
+        chosen
+    }
+
+    /// Takes the path of a request without a source, as [`Topology::take_path`] does, if nothing has to be compared to find it.
+    #[inline(always)]
+    pub(crate) fn take_path_in_turn<'a>(
+        &self,
+        nets: &Nets,
+        (named, peer): (&Arc<PeerNi>, &Peer),
+        path_request: impl Fn() -> PathRequest<'a>,
+    ) -> Option<PathInTurn> {
+        if self.counts_messages.load(Ordering::Relaxed) {
+            return None;
+        }
+        select::take_path_in_turn(nets, named, peer, path_request)
     }
 
     /// The local NI of a message from another node to this peer NI, if that is the only path and not avoided, and nothing has to be

@@ -1,0 +1,83 @@
+//! The path of a request whose candidates differ by nothing but their last use, as those of most requests do. Nothing is compared, and
+//! the candidates are used in the step that selects them.
+
+use super::criteria::{LocalNiCandidate, PeerNiCandidate};
+use super::direct::least_recently_used_ni;
+use super::families::are_mixed;
+use super::path_request::PathRequest;
+use super::peer_nis::least_recently_used_peer_ni;
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi};
+use std::sync::Arc;
+
+/// A path between a local NI and a peer NI on one net, which has been taken.
+pub(crate) struct PathInTurn {
+    /// The local NI.
+    pub(crate) ni: Arc<Ni>,
+    /// The peer NI; `None` for the one that the caller named.
+    pub(crate) peer_ni: Option<Arc<PeerNi>>,
+}
+
+/// Takes the path of a request without a source to a multi-rail peer on one net: that of the least recently used interfaces, if no other
+/// can be better. `None` if the candidates have to be compared. No selection rule counts messages.
+#[inline(always)]
+pub(crate) fn take_path_in_turn<'a>(
+    nets: &Nets,
+    named: &Arc<PeerNi>,
+    peer: &Peer,
+    path_request: impl Fn() -> PathRequest<'a>,
+) -> Option<PathInTurn> {
+    let [peer_net] = &peer.nets[..] else { return None };
+    let net = nets.net(peer_net.id)?;
+    let is_named_only = !peer.is_multi_rail() || peer.discovery.has_restarted();
+    if is_named_only || are_mixed(net, peer_net) {
+        return None;
+    }
+    let ni = match net.nis() {
+        [only] => only,
+        _ => ni_in_turn(net, peer_net, path_request())?,
+    };
+    let peer_ni = match &peer_net.nis[..] {
+        [_] => {
+            if named.last_use().get() == 0 {
+                peer_net.note_use(named.criteria(), &peer.latest_use);
+            }
+            None
+        }
+        _ => take_peer_ni_in_turn(peer, peer_net, named, path_request())?,
+    };
+    ni.note_use(ni.latest_use_of_others());
+    Some(PathInTurn { ni: Arc::clone(ni), peer_ni })
+}
+
+/// The least recently used of the interfaces on a net.
+#[inline(always)]
+fn ni_in_turn<'a>(net: &'a Net, peer_net: &PeerNet, path_request: PathRequest<'_>) -> Option<&'a Arc<Ni>> {
+    let does_rank_decide =
+        LocalNiCandidate::does_rank_decide(net, peer_net.usage.has_partners(), false, path_request);
+    does_rank_decide.then(|| least_recently_used_ni(net))?
+}
+
+/// Uses the least recently used peer NI; returns it, or `None` for the one that was named.
+#[inline(always)]
+#[allow(clippy::option_option, reason = "the outer one is that of the caller")]
+fn take_peer_ni_in_turn(
+    peer: &Peer,
+    peer_net: &PeerNet,
+    named: &Arc<PeerNi>,
+    path_request: PathRequest<'_>,
+) -> Option<Option<Arc<PeerNi>>> {
+    if !PeerNiCandidate::does_rank_decide(path_request) {
+        return None;
+    }
+    let chosen = match peer_net.has_many() {
+        true => peer_net.take_least_recently_used(PeerNiCandidate::is_unsurpassed, &peer.latest_use)?,
+        false => least_recently_used_peer_ni(peer_net)?,
+    };
+    // A peer NI that is just being removed is not selected.
+    let is_named = std::ptr::eq(chosen.as_ptr(), Arc::as_ptr(named));
+    let chosen = if is_named { None } else { Some(chosen.upgrade()?) };
+    if !peer_net.has_many() {
+        peer_net.note_use(chosen.as_ref().unwrap_or(named).criteria(), &peer.latest_use);
+    }
+    Some(chosen)
+}
