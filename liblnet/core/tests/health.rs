@@ -111,3 +111,21 @@ fn the_reason_against_a_dead_path_is_that_nothing_gets_through_over_it() {
     assert_eq!(local, [(tcp(1), Criterion::Unresponsive)]);
     assert_eq!(remote, [(tcp(8), Criterion::Unresponsive)]);
 }
+
+/// HE-40: fails if the response to a request counts as awaited while the request waits for the discovery of its peer.
+#[test]
+fn a_response_is_awaited_once_its_request_is_sent() {
+    for discovers in [true, false] {
+        let builder = Rig::builder(FakeDriver::new(OnSend::Keep));
+        let rig = if discovers { builder.with_discovery() } else { builder }.build();
+        let admin = rig.core.admin();
+        admin.make_peer(tcp(9), true, false).unwrap();
+        let awaited = || rig.core.admin().health_totals().responses_awaited;
+        rig.put(rig.bind(-1), tcp(9));
+        let before = awaited();
+        rig.put_with_ack(rig.bind(-1), tcp(9));
+        let parked = admin.discovery_of(tcp(9)).map_or(0, |discovery| discovery.parked);
+        assert_eq!(parked, if discovers { 2 } else { 0 });
+        assert_eq!(awaited() - before, u64::from(!discovers), "discovery {discovers}");
+    }
+}

@@ -4,7 +4,7 @@ use super::DataPath;
 use super::refusal::Refusal;
 use crate::environment::time::Time;
 use crate::health::response;
-use crate::memory::{Md, MdHandle, Near, PortalPlace, ResponseKind, ResponseTracker};
+use crate::memory::{CommittedRequest, Md, MdHandle, Near, PortalPlace, ResponseKind, ResponseTracker};
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
 use crate::model::{Attempts, DiscoveryWait, Outgoing, RequestTerms, SendRequest, Target, response_to};
 use crate::model::{GatewayTerms, Peer, PeerNi};
@@ -29,14 +29,13 @@ impl DataPath {
         hdr_data: u64,
     ) -> Result<(), Errno> {
         self.check_portal(target.portal, || format!("PUT to {}", name_of(target)))?;
-        let (md, threshold) = self.commit(md, target, want_ack.then_some(ResponseKind::Ack))?;
+        let md = self.md_of_request(md, target)?;
         let ack = want_ack.then(|| self.wire_handle(&md));
         let Target { portal, match_bits, offset, .. } = target;
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
         let length = md.memory().len();
         let outgoing = Outgoing { body, length };
-        self.begin_request(source, target, md, outgoing, threshold, false);
-        Ok(())
+        self.begin_request(source, target, md, outgoing, want_ack.then_some(ResponseKind::Ack), false)
     }
 
     /// Fetches data from `target` into the memory of an MD: `LNetGet`. Errors as for [`DataPath::put`].
@@ -51,15 +50,24 @@ impl DataPath {
 
     fn get_as(&self, source: Option<Nid>, md: MdHandle, target: Target, recovery: bool) -> Result<(), Errno> {
         self.check_portal(target.portal, || format!("GET to {}", name_of(target)))?;
-        let (md, threshold) = self.commit(md, target, Some(ResponseKind::Reply))?;
+        let md = self.md_of_request(md, target)?;
         let Target { portal, match_bits, offset, .. } = target;
         let sink_length = md.memory().len();
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
-        self.begin_request(source, target, md, outgoing, threshold, recovery);
-        Ok(())
+        self.begin_request(source, target, md, outgoing, Some(ResponseKind::Reply), recovery)
     }
 
+    #[inline(always)]
+    fn md_of_request(&self, md: MdHandle, target: Target) -> Result<Arc<Md>, Errno> {
+        let md = self.objects.md(md).ok_or(Errno::NotFound)?;
+        match target.nid.is_some_and(|nid| self.fail_rules.hits(nid)) {
+            true => Err(Errno::Io),
+            false => Ok(md),
+        }
+    }
+
+    /// Commits an operation of an MD, and sends its request.
     #[inline(always)]
     fn begin_request(
         &self,
@@ -67,36 +75,33 @@ impl DataPath {
         target: Target,
         md: Arc<Md>,
         outgoing: Outgoing,
-        threshold: i32,
+        response: Option<ResponseKind>,
         recovery: bool,
-    ) {
-        let terms = RequestTerms {
-            source,
-            target,
-            outgoing,
-            threshold,
-            begun: None,
-            deadline: self.deadline_from_now(),
-            wait: DiscoveryWait::IfNeeded,
-            recovery,
-        };
-        self.send_request(SendRequest { md, terms });
+    ) -> Result<(), Errno> {
+        let named = self.known_destination(target);
+        let deadline = self.deadline_from_now();
+        // The request goes to the NID as named, if the peer has no other.
+        let asked = named.as_ref().filter(|peer_ni| peer_ni.is_alone()).map(|peer_ni| peer_ni.nid());
+        let place = PortalPlace::new(target.portal, target.match_bits, target.offset);
+        let is_tracked = |response: &ResponseKind| self.is_tracked(&md, *response);
+        let tracker = asked
+            .filter(|_| response.as_ref().is_some_and(is_tracked))
+            .map(|asked| ResponseTracker { deadline, asked, place });
+        let CommittedRequest { threshold, tracker } =
+            md.commit_request(response, tracker).ok_or(Errno::NotFound)?;
+        let (begun, wait) = (None, DiscoveryWait::IfNeeded);
+        let terms =
+            RequestTerms { source, target, outgoing, threshold, begun, tracker, deadline, wait, recovery };
+        if let Some(again) = self.send_or_park(SendRequest { md, terms }, named) {
+            self.send_request(again);
+        }
+        Ok(())
     }
 
-    /// Commits an operation of an MD; returns this with its threshold after the operation.
+    /// The peer NI of a target on another node, if it is known.
     #[inline(always)]
-    fn commit(
-        &self,
-        md: MdHandle,
-        target: Target,
-        response: Option<ResponseKind>,
-    ) -> Result<(Arc<Md>, i32), Errno> {
-        let md = self.objects.md(md).ok_or(Errno::NotFound)?;
-        if target.nid.is_some_and(|nid| self.fail_rules.hits(nid)) {
-            return Err(Errno::Io);
-        }
-        let spec = md.commit_send(response).ok_or(Errno::NotFound)?;
-        Ok((md, spec.threshold))
+    fn known_destination(&self, target: Target) -> Option<Arc<PeerNi>> {
+        target.nid.filter(|nid| !nid.is_loopback()).and_then(|nid| self.topology.peer_ni(nid))
     }
 
     fn wire_handle(&self, md: &Md) -> WireHandle {
@@ -107,24 +112,21 @@ impl DataPath {
     }
 
     /// Sends a request, or parks it until its peer is discovered.
-    #[inline(always)]
-    pub(crate) fn send_request(&self, request: SendRequest) {
-        if let Some(again) = self.send_or_park(request) {
-            self.send_again(again);
-        }
-    }
-
-    /// Sends a request of which [`DataPath::send_or_park`] has returned that it is to be sent again.
     #[cold]
-    fn send_again(&self, mut request: SendRequest) {
-        while let Some(again) = self.send_or_park(request) {
-            request = again;
+    pub(crate) fn send_request(&self, mut request: SendRequest) {
+        loop {
+            let named = self.known_destination(request.terms.target);
+            match self.send_or_park(request, named) {
+                Some(again) => request = again,
+                None => return,
+            }
         }
     }
 
-    /// Sends a request, or parks it; returns it if its destination is to be looked up again.
-    fn send_or_park(&self, mut request: SendRequest) -> Option<SendRequest> {
-        let destination = match self.destination(&request) {
+    /// Sends a request, or parks it; returns it if its destination is to be looked up again. `named` is the peer NI of its target, if that
+    /// is known.
+    fn send_or_park(&self, mut request: SendRequest, named: Option<Arc<PeerNi>>) -> Option<SendRequest> {
+        let destination = match self.destination(&request, named) {
             Ok(destination) => destination,
             Err(why) => {
                 self.refuse(request, why);
@@ -191,7 +193,8 @@ impl DataPath {
     /// Parks a request until its peer is discovered. Returns it if that has ended in the meantime, or the peer is being replaced: its
     /// destination is to be looked up again.
     #[cold]
-    fn park_request(&self, request: SendRequest, peer_ni: &PeerNi) -> Option<SendRequest> {
+    fn park_request(&self, mut request: SendRequest, peer_ni: &PeerNi) -> Option<SendRequest> {
+        request.untrack();
         let again = self.discovery.park(&self.env, &peer_ni.peer().discovery, request)?;
         if again.md.is_aborted() {
             self.refuse(again, Errno::Cancelled);
@@ -209,13 +212,17 @@ impl DataPath {
         let SendRequest { md, terms } = request;
         let message =
             self.message_of(md, &terms, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
-        self.track(&message);
+        self.track(&message, &terms);
         self.wait_for_route(message);
     }
 
     /// The peer NI of a request's destination; `None` for the loopback.
     #[inline(always)]
-    fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Refusal> {
+    fn destination(
+        &self,
+        request: &SendRequest,
+        known: Option<Arc<PeerNi>>,
+    ) -> Result<Option<Arc<PeerNi>>, Refusal> {
         match request.terms.target.nid {
             None => Err(Refusal::AnyTarget),
             Some(_) if self.env.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
@@ -228,7 +235,6 @@ impl DataPath {
                 if let Some(source) = request.terms.source.filter(|source| !self.topology.is_own(*source)) {
                     return Err(Refusal::ForeignSource(source));
                 }
-                let known = self.topology.peer_ni(nid);
                 // A request that cannot be sent adds no peer.
                 if known.is_none() && !self.topology.leads_to_nid(nid) {
                     return Err(Refusal::NoPath);
@@ -267,7 +273,7 @@ impl DataPath {
         }
         message.ni = Some(ni);
         message.peer_ni = peer_ni;
-        self.track(&message);
+        self.track(&message, terms);
         if message.is_reserved() {
             self.note_request(&message);
         }
@@ -316,14 +322,22 @@ impl DataPath {
 
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
     #[inline(always)]
-    fn track(&self, message: &OutgoingMessage) {
+    fn track(&self, message: &OutgoingMessage, terms: &RequestTerms) {
+        if terms.tracker.is_some() && terms.target.nid == Some(message.header.dest_nid) {
+            return self.health.watch();
+        }
         let body = &message.header.body;
         let (Some(response), Some(place)) = (response_to(body), PortalPlace::of(body)) else { return };
-        let mode = self.env.response_tracking();
-        if let Some(md) = message.md().filter(|md| response::is_tracked(mode, md.options(), response)) {
+        if let Some(md) = message.md().filter(|md| self.is_tracked(md, response)) {
             md.track(ResponseTracker { deadline: message.deadline, asked: message.header.dest_nid, place });
             self.health.watch();
         }
+    }
+
+    /// Whether this response to a request with this MD is tracked.
+    #[inline(always)]
+    fn is_tracked(&self, md: &Md, response: ResponseKind) -> bool {
+        response::is_tracked(self.env.response_tracking(), md.options(), response)
     }
 }
 

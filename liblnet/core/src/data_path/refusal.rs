@@ -49,8 +49,9 @@ impl From<Errno> for Refusal {
 
 impl DataPath {
     /// Fails a request that is not sent.
-    pub(crate) fn refuse(&self, request: SendRequest, why: impl Into<Refusal>) {
+    pub(crate) fn refuse(&self, mut request: SendRequest, why: impl Into<Refusal>) {
         let why = why.into();
+        request.untrack();
         self.message_counters.error();
         // Failures of the node's own requests are logged elsewhere.
         if request.terms.target.portal != RESERVED_PORTAL {

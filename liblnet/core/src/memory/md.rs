@@ -48,6 +48,8 @@ struct MdState {
     replies_due: u32,
     /// The deadline of the responses, if they are tracked.
     tracker: Option<ResponseTracker>,
+    /// The number of the last tracker.
+    tracker_number: TrackerNumber,
     /// The time of the call of the request whose response is awaited, if that is measured.
     begun: Option<Time>,
     /// Whether the responses have not arrived in time, and the MD was unlinked for that.
@@ -86,6 +88,19 @@ pub(crate) enum Commit {
     /// The MD accepts the message. `threshold`: that of the MD from now on. `last`: it is removed from the portal now.
     Yes { offset: u32, length: u32, threshold: i32, last: bool },
 }
+
+/// The result of [`Md::commit_request`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CommittedRequest {
+    /// The threshold of the MD from now on.
+    pub(crate) threshold: i32,
+    /// The number of the request's tracker, for [`Md::untrack`]; `None` if it is to be set later ([`Md::track`]).
+    pub(crate) tracker: Option<TrackerNumber>,
+}
+
+/// The number of a tracker of an MD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TrackerNumber(u32);
 
 /// The result of [`Md::commit_response`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +150,12 @@ impl MdState {
         self.forget_tracker();
     }
 
+    fn set_tracker(&mut self, tracker: ResponseTracker) -> TrackerNumber {
+        self.tracker = Some(tracker);
+        self.tracker_number = TrackerNumber(self.tracker_number.0.wrapping_add(1));
+        self.tracker_number
+    }
+
     /// Removes the deadline and the begin, if no response is awaited.
     fn forget_tracker(&mut self) {
         if self.acks_due == 0 && self.replies_due == 0 {
@@ -159,6 +180,7 @@ impl Md {
             acks_due: 0,
             replies_due: 0,
             tracker: None,
+            tracker_number: TrackerNumber(0),
             begun: None,
             response_timed_out: false,
             events: DeliveryOrder::new(),
@@ -299,10 +321,14 @@ impl Md {
         Commit::Yes { offset, length, threshold, last }
     }
 
-    /// Commits a PUT or GET of this node that requests `response`; `None` if the MD is attached, exhausted
-    /// or being unlinked (MA-31).
+    /// Commits a PUT or GET of this node that requests `response`, which `tracker` tracks, if no other request of the MD is tracked; `None`
+    /// if the MD is attached, exhausted or being unlinked (MA-31).
     #[inline(always)]
-    pub(crate) fn commit_send(&self, response: Option<ResponseKind>) -> Option<MdSpec> {
+    pub(crate) fn commit_request(
+        &self,
+        response: Option<ResponseKind>,
+        tracker: Option<ResponseTracker>,
+    ) -> Option<CommittedRequest> {
         if self.attached.is_some() {
             return None;
         }
@@ -316,8 +342,11 @@ impl Md {
             // A response to another request would be taken for that of the measured one.
             state.begun = None;
         }
-        let threshold = self.commit(state);
-        Some(MdSpec { threshold, ..self.spec })
+        let tracker = match (&state.tracker, tracker) {
+            (None, Some(tracker)) => Some(state.set_tracker(tracker)),
+            _ => None,
+        };
+        Some(CommittedRequest { threshold: self.commit(state), tracker })
     }
 
     /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns what is to be delivered.
@@ -356,7 +385,15 @@ impl Md {
     pub(crate) fn track(&self, tracker: ResponseTracker) {
         let state = &mut *lock(&self.state);
         if state.acks_due > 0 || state.replies_due > 0 {
-            state.tracker = Some(tracker);
+            state.set_tracker(tracker);
+        }
+    }
+
+    /// Removes the tracker of a request that is not sent now, unless that of another request has replaced it.
+    pub(crate) fn untrack(&self, number: TrackerNumber) {
+        let state = &mut *lock(&self.state);
+        if state.tracker_number == number {
+            state.tracker = None;
         }
     }
 

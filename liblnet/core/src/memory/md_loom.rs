@@ -34,7 +34,7 @@ fn loom_two_completions_give_one_last_event() {
     loom::model(|| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (md, queue) = md(2, true, &heard);
-        md.commit_send(Some(ResponseKind::Reply)).unwrap();
+        md.commit_request(Some(ResponseKind::Reply), None).unwrap();
         md.commit_response(ResponseKind::Reply, 0).unwrap();
         let theirs = Arc::clone(&md);
         let other = thread::spawn(move || theirs.complete(|| send(&theirs)));
@@ -51,7 +51,7 @@ fn loom_an_unlink_that_meets_a_completion_gives_one_last_event() {
     loom::model(|| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (md, queue) = md(-1, false, &heard);
-        md.commit_send(Some(ResponseKind::Reply)).unwrap();
+        md.commit_request(Some(ResponseKind::Reply), None).unwrap();
         let theirs = Arc::clone(&md);
         let other = thread::spawn(move || theirs.complete(|| send(&theirs)));
         md.unlink().unwrap();

@@ -129,29 +129,29 @@ fn max_size_counts_only_with_its_option() {
 #[test]
 fn a_threshold_of_one_covers_the_send_and_not_the_ack() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    assert!(made.md.commit_send(Some(ResponseKind::Reply)).is_some());
+    assert!(made.md.commit_request(Some(ResponseKind::Reply), None).is_some());
     assert!(made.md.commit_response(ResponseKind::Reply, 0).is_none());
-    assert!(made.md.commit_send(Some(ResponseKind::Reply)).is_none());
+    assert!(made.md.commit_request(Some(ResponseKind::Reply), None).is_none());
 }
 
 #[test]
 fn an_answer_longer_than_the_md_needs_truncate() {
     let plain = make(plain_spec(8), false, None).md;
-    plain.commit_send(Some(ResponseKind::Reply)).unwrap();
+    plain.commit_request(Some(ResponseKind::Reply), None).unwrap();
     assert!(plain.commit_response(ResponseKind::Reply, 9).is_none());
     assert_eq!(plain.commit_response(ResponseKind::Reply, 8).map(|it| it.length), Some(8));
     let spec = MdSpec { options: MdOptions::TRUNCATE, ..plain_spec(8) };
     let cut = make(spec, false, None).md;
-    cut.commit_send(Some(ResponseKind::Reply)).unwrap();
+    cut.commit_request(Some(ResponseKind::Reply), None).unwrap();
     assert_eq!(cut.commit_response(ResponseKind::Reply, 9).map(|it| it.length), Some(8));
 }
 
 #[test]
 fn an_unsolicited_or_repeated_response_is_rejected() {
     let md = make(plain_spec(8), false, None).md;
-    md.commit_send(None).unwrap();
+    md.commit_request(None, None).unwrap();
     assert!(md.commit_response(ResponseKind::Ack, 0).is_none());
-    md.commit_send(Some(ResponseKind::Ack)).unwrap();
+    md.commit_request(Some(ResponseKind::Ack), None).unwrap();
     assert!(md.commit_response(ResponseKind::Reply, 8).is_none());
     assert!(md.commit_response(ResponseKind::Ack, 0).is_some());
     assert!(md.commit_response(ResponseKind::Ack, 0).is_none());
@@ -172,7 +172,7 @@ fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_
         for response in [ResponseKind::Ack, ResponseKind::Reply] {
             let case = format!("{threshold} {came} {response:?}");
             let made = make(MdSpec { threshold, ..plain_spec(8) }, true, None);
-            made.md.commit_send(Some(response)).unwrap();
+            made.md.commit_request(Some(response), None).unwrap();
             made.md.track(tracker());
             if came {
                 made.md.commit_response(response, 0).unwrap();
@@ -183,7 +183,7 @@ fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_
             assert_eq!(completed == Completion::Ended, ends, "{case}");
             assert!(made.md.commit_response(response, 0).is_none(), "{case}");
             assert!(!made.md.is_tracked(), "{case}");
-            let begun = (0..4).filter(|_| made.md.commit_send(None).is_some());
+            let begun = (0..4).filter(|_| made.md.commit_request(None, None).is_some());
             assert_eq!(begun.count(), left, "{case}");
         }
     }
@@ -207,7 +207,7 @@ fn an_md_unlinked_by_a_response_timeout_gets_an_unlink_event_with_the_error() {
         keeper: Keeper::Program,
     };
     let md = Md::new(any_md_handle(), new);
-    md.commit_send(Some(ResponseKind::Reply)).unwrap();
+    md.commit_request(Some(ResponseKind::Reply), None).unwrap();
     md.track(tracker());
     md.complete(|| event(&md, EventKind::Send));
     assert_eq!(
@@ -217,6 +217,23 @@ fn an_md_unlinked_by_a_response_timeout_gets_an_unlink_event_with_the_error() {
     md.unlink().unwrap();
     let timed_out = (EventKind::Unlink, Err(Errno::TimedOut));
     assert_eq!(*told.lock().unwrap(), [(EventKind::Send, Ok(())), timed_out]);
+}
+
+/// Fails if a request replaces the tracker of another one when it is committed, or removes it when it is not sent.
+#[test]
+fn a_request_is_tracked_from_its_commit_on_if_no_other_one_is() {
+    let md = make(plain_spec(8), false, None).md;
+    let commit = || md.commit_request(Some(ResponseKind::Reply), Some(tracker())).unwrap().tracker;
+    let first = commit().unwrap();
+    assert_eq!((md.is_tracked(), commit()), (true, None));
+    md.untrack(first);
+    assert!(!md.is_tracked());
+    let second = commit().unwrap();
+    md.untrack(first);
+    assert!(md.is_tracked());
+    md.track(tracker());
+    md.untrack(second);
+    assert!(md.is_tracked());
 }
 
 #[test]
@@ -235,7 +252,7 @@ fn a_discarded_md_releases_its_queue_once() {
 #[test]
 fn an_attached_md_neither_sends_nor_receives_responses() {
     let md = passive(8, -1, 0, 0);
-    assert!(md.commit_send(Some(ResponseKind::Reply)).is_none());
+    assert!(md.commit_request(Some(ResponseKind::Reply), None).is_none());
     assert!(md.commit_response(ResponseKind::Reply, 0).is_none());
 }
 
@@ -251,8 +268,8 @@ fn unlinking_an_idle_md_reports_it_before_returning_and_once() {
 #[test]
 fn unlinking_a_busy_md_leaves_the_last_event_to_its_last_operation() {
     let made = make(plain_spec(8), false, None);
-    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
-    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
+    made.md.commit_request(Some(ResponseKind::Reply), None).unwrap();
+    made.md.commit_request(Some(ResponseKind::Reply), None).unwrap();
     assert_eq!(made.md.unlink(), Ok(Completion::Active));
     assert!(made.md.commit_response(ResponseKind::Reply, 0).is_none());
     assert_eq!(made.queue.wait_unused(), Err(Errno::Busy));
@@ -266,7 +283,7 @@ fn unlinking_a_busy_md_leaves_the_last_event_to_its_last_operation() {
 fn the_last_event_to_complete_is_marked_unlinked() {
     // TRAP-4: the SEND event comes after the REPLY event.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
+    made.md.commit_request(Some(ResponseKind::Reply), None).unwrap();
     made.md.commit_response(ResponseKind::Reply, 8).unwrap();
     made.md.complete(|| event(&made.md, EventKind::Reply));
     made.md.complete(|| event(&made.md, EventKind::Send));
@@ -277,7 +294,7 @@ fn the_last_event_to_complete_is_marked_unlinked() {
 fn a_failed_send_with_threshold_left_keeps_the_md() {
     // TRAP-5, as the kernel does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
+    made.md.commit_request(Some(ResponseKind::Reply), None).unwrap();
     let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };
     assert_eq!(made.md.complete(|| failed), Completion::Active);
     assert_eq!(made.md.unlink(), Ok(Completion::Ended));
@@ -287,9 +304,9 @@ fn a_failed_send_with_threshold_left_keeps_the_md() {
 #[test]
 fn a_retained_md_stays_when_it_is_used_up() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
+    made.md.commit_request(Some(ResponseKind::Reply), None).unwrap();
     assert_eq!(made.md.complete(|| event(&made.md, EventKind::Send)), Completion::Active);
-    assert!(made.md.commit_send(Some(ResponseKind::Reply)).is_none());
+    assert!(made.md.commit_request(Some(ResponseKind::Reply), None).is_none());
     assert_eq!(made.md.unlink(), Ok(Completion::Ended));
 }
 
@@ -320,7 +337,7 @@ fn handlers_of_one_md_run_one_at_a_time_and_the_last_event_comes_last() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while md.commit_send(Some(ResponseKind::Reply)).is_some() {
+                while md.commit_request(Some(ResponseKind::Reply), None).is_some() {
                     md.complete(|| event(&md, EventKind::Send));
                 }
             });

@@ -13,7 +13,9 @@ pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleSlot, HandleSlots, HandleTable, Place, TableOf};
 pub(crate) use keeper::Keeper;
 pub use keeper::{ClientMemory, DeferredAck, ReplyMemory, ThenReply};
-pub(crate) use md::{Access, Commit, CommittedResponse, Completion, Md, NewMd, ResponseKind};
+pub(crate) use md::{
+    Access, Commit, CommittedRequest, CommittedResponse, Completion, Md, NewMd, ResponseKind, TrackerNumber,
+};
 pub(crate) use portal_place::PortalPlace;
 pub use range::{MdMemory, MemRange, MemSlice, MemoryOwner, Near};
 pub use recv_buffer::RecvBuffer;

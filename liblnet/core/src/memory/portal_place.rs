@@ -12,6 +12,10 @@ pub(crate) struct PortalPlace {
 }
 
 impl PortalPlace {
+    pub(crate) const fn new(portal: u32, match_bits: u64, offset: u32) -> Self {
+        Self { portal, match_bits, offset }
+    }
+
     /// The place that a message addresses; `None` for a response.
     pub(crate) const fn of(body: &Body) -> Option<Self> {
         match *body {

@@ -1,7 +1,7 @@
 //! A PUT or GET that is not a message yet.
 
 use crate::environment::time::Time;
-use crate::memory::Md;
+use crate::memory::{Md, TrackerNumber};
 use lnet_wire::{Body, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL};
 use std::sync::Arc;
 
@@ -45,12 +45,23 @@ pub(crate) struct RequestTerms {
     pub(crate) threshold: i32,
     /// The time of the call, if the delays of the request are measured.
     pub(crate) begun: Option<Time>,
+    /// The number of the tracker that the MD has for the request; `None` if it has none yet, or is not to have one.
+    pub(crate) tracker: Option<TrackerNumber>,
     /// The deadline of the operation, counted from the call, so that it includes the wait for discovery.
     pub(crate) deadline: Time,
     /// The state of the request's wait for the discovery of its peer.
     pub(crate) wait: DiscoveryWait,
     /// Whether the request is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
+}
+
+impl SendRequest {
+    /// Removes the tracker of the request, which is not sent, or not now: no response to it can be missing.
+    pub(crate) fn untrack(&mut self) {
+        if let Some(number) = self.terms.tracker.take() {
+            self.md.untrack(number);
+        }
+    }
 }
 
 /// Whether a request waits for the discovery of its peer.
