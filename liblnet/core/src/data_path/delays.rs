@@ -6,28 +6,34 @@
 
 use super::DataPath;
 use crate::environment::time::Time;
+use crate::memory::Md;
 use crate::model::message::{IncomingMessage, OutgoingMessage, TransitMessage};
-use crate::model::{DiscoveryWait, Ni, PeerNi, SendRequest, response_to};
+use crate::model::{DiscoveryWait, Ni, PeerNi, RequestTerms, response_to};
 use lnet_wire::latency::Delay;
 use lnet_wire::{Body, MessageType};
 
 impl DataPath {
     /// Decides whether the delays of a request to `destination` are measured, before it waits for anything.
-    pub(super) fn begin_measuring(&self, request: &mut SendRequest, destination: &PeerNi) {
-        if request.terms.wait != DiscoveryWait::IfNeeded || !destination.latencies().measures_request() {
-            return;
+    #[inline(always)]
+    pub(super) fn begin_measuring(&self, md: &Md, terms: &mut RequestTerms, destination: &PeerNi) {
+        if terms.wait == DiscoveryWait::IfNeeded && destination.latencies().measures_request() {
+            self.measure(md, terms);
         }
+    }
+
+    #[cold]
+    fn measure(&self, md: &Md, terms: &mut RequestTerms) {
         let begun = self.env.exact_now();
-        request.terms.begun = Some(begun);
-        if response_to(&request.terms.outgoing.body).is_some() {
-            request.md.measure_response(begun);
+        terms.begun = Some(begun);
+        if response_to(&terms.outgoing.body).is_some() {
+            md.measure_response(begun);
         }
     }
 
     /// Counts the wait of a request for discovery, which has ended, if it was measured.
-    pub(super) fn count_discovery_wait(&self, request: &SendRequest, ni: &Ni, destination: Option<&PeerNi>) {
-        if request.terms.wait != DiscoveryWait::IfNeeded
-            && let (Some(begun), Some(destination)) = (request.terms.begun, destination)
+    pub(super) fn count_discovery_wait(&self, terms: &RequestTerms, ni: &Ni, destination: Option<&PeerNi>) {
+        if terms.wait != DiscoveryWait::IfNeeded
+            && let (Some(begun), Some(destination)) = (terms.begun, destination)
         {
             self.count_delay(Delay::DiscoveryWait, begun, ni, destination);
         }

@@ -76,13 +76,15 @@ impl DataPath {
     /// The data path of a node without nets.
     pub(crate) fn new(config: CoreConfig) -> Arc<Self> {
         let history = config.history.clone();
+        let topology = Topology::new();
+        let revision = topology.peers().revision().clone();
         Arc::new_cyclic(|this| Self {
             objects: Objects::new(config.interface_cookie, config.multi_rail),
             faults: FaultRules::new(config.interface_cookie),
             router_buffers: RouterBuffers::new(config.cpts.count()),
             env: Environment::new(config, log_that_wakes_the_monitor(Weak::clone(this)).keeping(history)),
-            topology: Topology::new(),
-            discovery: Discovery::new(pause),
+            topology,
+            discovery: Discovery::new(pause, revision),
             health: Health::default(),
             gateway_checks: GatewayChecks::default(),
             gateway_watch: GatewayWatch::default(),

@@ -133,56 +133,89 @@ impl DataPath {
                 return None;
             }
         };
+        let revision = self.topology.peers().revision().get();
+        if let Some(peer_ni) = destination.as_ref().filter(|_| request.terms.source.is_none())
+            && let Some(ni) = self.topology.take_path_to_ready(peer_ni, revision)
+        {
+            self.begin_measuring(&request.md, &mut request.terms, peer_ni);
+            let path = PathInTurn { ni, peer_ni: None };
+            self.send_in_turn(request.md, &request.terms, path, destination);
+            return None;
+        }
+        self.send_or_park_by_peer(request.md, &mut request.terms, destination, revision)
+    }
+
+    /// Does the same for a request whose destination may have to be discovered; `revision` is the present one of what is known of peers.
+    #[inline(never)]
+    fn send_or_park_by_peer(
+        &self,
+        md: Arc<Md>,
+        terms: &mut RequestTerms,
+        destination: Option<Arc<PeerNi>>,
+        revision: u64,
+    ) -> Option<SendRequest> {
         let peer_guard = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
         let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &***peer));
+        let mut need_not_wait = false;
         if let Some((peer_ni, peer)) = destination_of_peer {
-            self.begin_measuring(&mut request, peer_ni);
-            let may_wait =
-                request.terms.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
-            if may_wait
-                && self.discovery.must_wait(&self.topology, peer_ni, peer, request.terms.target.portal)
-            {
-                return self.park_request(request, peer_ni);
+            self.begin_measuring(&md, terms, peer_ni);
+            let portal = terms.target.portal;
+            let may_wait = terms.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
+            if may_wait && self.discovery.must_wait(&self.topology, peer_ni, peer, portal) {
+                return self.park_request(SendRequest { md, terms: *terms }, peer_ni);
             }
+            need_not_wait = may_wait && portal != RESERVED_PORTAL && peer.nids.len() == 1;
         }
         let tables = self.topology.tables();
-        if let Some(to) = destination_of_peer
-            && let Some(PathInTurn { ni, peer_ni }) = self.take_path_in_turn(tables.paths(), &request, to)
+        if let Some((peer_ni, peer)) = destination_of_peer
+            && let Some(path) = self.take_path_in_turn(tables.paths(), terms, (peer_ni, peer))
         {
+            if need_not_wait {
+                peer_ni.note_ready_at(revision);
+            }
             drop((tables, peer_guard));
-            self.count_discovery_wait(&request, &ni, destination.as_deref());
-            let peer_ni = peer_ni.or(destination);
-            let destination = peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
-            let ends = PathEnds { ni, peer_ni, destination, is_routed: false };
-            self.launch(self.address(request.md, &request.terms, ends));
+            self.send_in_turn(md, terms, path, destination);
         } else {
-            self.send_by_selected_path(request, destination, tables, peer_guard);
+            self.send_by_selected_path(md, terms, destination, tables, peer_guard);
         }
         None
+    }
+
+    /// Sends a request by a path that it has taken.
+    #[inline(always)]
+    fn send_in_turn(&self, md: Arc<Md>, terms: &RequestTerms, path: PathInTurn, named: Option<Arc<PeerNi>>) {
+        self.count_discovery_wait(terms, &path.ni, named.as_deref());
+        let PathInTurn { ni, peer_ni } = path;
+        let peer_ni = peer_ni.or(named);
+        let destination = peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
+        let ends = PathEnds { ni, peer_ni, destination, is_routed: false };
+        self.launch(self.address(md, terms, ends));
     }
 
     /// Sends a request to its destination, which has this peer, by the path that is selected.
     #[inline(never)]
     fn send_by_selected_path(
         &self,
-        request: SendRequest,
+        md: Arc<Md>,
+        terms: &RequestTerms,
         destination: Option<Arc<PeerNi>>,
         tables: Guard<Arc<PathTables>>,
         peer: Option<Guard<Arc<Peer>>>,
     ) {
-        let reserved = request.terms.target.portal == RESERVED_PORTAL;
+        let reserved = terms.target.portal == RESERVED_PORTAL;
         let to = destination.as_ref().zip(peer.as_ref().map(|peer| &***peer));
-        let chosen = self.take_path_of_request(tables.paths(), &request, to, reserved);
+        let chosen = self.take_path_of_request(tables.paths(), &md, terms, to, reserved);
         drop((tables, peer));
         match chosen {
             Ok(chosen) => {
-                self.count_discovery_wait(&request, &chosen.ni, destination.as_deref());
-                self.launch(self.address(request.md, &request.terms, chosen.into()));
+                self.count_discovery_wait(terms, &chosen.ni, destination.as_deref());
+                self.launch(self.address(md, terms, chosen.into()));
             }
             Err(errno) => {
-                let may_wait = errno == Errno::HostUnreachable && !reserved && !request.terms.recovery;
+                let may_wait = errno == Errno::HostUnreachable && !reserved && !terms.recovery;
                 let later = destination.filter(|_| may_wait);
-                match later.and_then(|peer_ni| self.route_may_come(&peer_ni, request.terms.source, false)) {
+                let request = SendRequest { md, terms: *terms };
+                match later.and_then(|peer_ni| self.route_may_come(&peer_ni, terms.source, false)) {
                     Some(own) => self.send_later(request, own),
                     None => self.refuse(request, errno),
                 }
@@ -371,14 +404,14 @@ impl DataPath {
     fn take_path_in_turn(
         &self,
         paths: Paths<'_>,
-        request: &SendRequest,
+        terms: &RequestTerms,
         to: (&Arc<PeerNi>, &Peer),
     ) -> Option<PathInTurn> {
-        if request.terms.source.is_some() || self.env.config().cpts.tells_apart() {
+        if terms.source.is_some() || self.env.config().cpts.tells_apart() {
             return None;
         }
-        let path_request = || self.path_request(None, to.0.nid(), None);
-        self.topology.take_path_in_turn(paths.nets, to, path_request)
+        let (any_suspect, by_bytes) = (self.health.any_suspect(), self.env.compare_queued_bytes());
+        self.topology.take_path_in_turn(paths.nets, to, any_suspect, by_bytes)
     }
 
     /// Selects the path of a request, which takes it.
@@ -386,14 +419,15 @@ impl DataPath {
     fn take_path_of_request(
         &self,
         paths: Paths<'_>,
-        request: &SendRequest,
+        md: &Md,
+        terms: &RequestTerms,
         to: Option<(&Arc<PeerNi>, &Peer)>,
         reserved: bool,
     ) -> Result<ChosenPath, Errno> {
-        let numa = self.numa(Some(&request.md));
+        let numa = self.numa(Some(md));
         let destination = to.map_or(Nid::LOOPBACK, |(peer_ni, _)| peer_ni.nid());
         let path_request =
-            PathRequest { reserved, ..self.path_request(request.terms.source, destination, numa.as_ref()) };
+            PathRequest { reserved, ..self.path_request(terms.source, destination, numa.as_ref()) };
         self.topology.take_path(paths, to, &path_request)
     }
 

@@ -25,7 +25,7 @@ use crate::environment::time::Time;
 use crate::environment::{ConfigGuard, Environment, Notify};
 use crate::event::in_handler;
 use crate::memory::EqHandle;
-use crate::model::{DiscoveryState, LocalState, Peer, PeerNi, PeerState, SendRequest};
+use crate::model::{DiscoveryState, LocalState, Peer, PeerNi, PeerRevision, PeerState, SendRequest};
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::Topology;
 use arc_swap::ArcSwap;
@@ -89,11 +89,13 @@ pub(crate) struct Discovery {
     eq: OnceLock<EqHandle>,
     /// The pause before the next attempt for waiting requests, after this number of failed discoveries in a row.
     retry_pause: fn(u32) -> Duration,
+    /// The revision that changes of the state of this node begin.
+    revision: PeerRevision,
 }
 
 /// Methods about the state of this node that discovery depends on.
 impl Discovery {
-    pub(crate) fn new(retry_pause: fn(u32) -> Duration) -> Self {
+    pub(crate) fn new(retry_pause: fn(u32) -> Duration, revision: PeerRevision) -> Self {
         Self {
             local: AtomicU64::default(),
             max_reply_len: AtomicU32::default(),
@@ -109,6 +111,7 @@ impl Discovery {
             one_finished: Condvar::default(),
             eq: OnceLock::new(),
             retry_pause,
+            revision,
         }
     }
 
@@ -141,6 +144,7 @@ impl Discovery {
         let retries = u8::try_from(settings.retry_count).unwrap_or(u8::MAX);
         self.retries.store(retries, Ordering::Relaxed);
         self.local.store(word, Ordering::Release);
+        self.revision.note_change();
     }
 
     /// Publishes `buffer`: pings are answered with it from now on.

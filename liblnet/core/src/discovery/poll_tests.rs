@@ -21,8 +21,9 @@ impl Rig {
         let clock = ManualClock::default();
         let config = CoreConfig { clock: Arc::new(clock.clone()), ..CoreConfig::new(Pid::LUSTRE, 1) };
         let env = Environment::new(config, RateLimitedLog::new());
-        let rig =
-            Self { clock, env, topology: Topology::new(), discovery: Discovery::new(|_| Duration::ZERO) };
+        let topology = Topology::new();
+        let discovery = Discovery::new(|_| Duration::ZERO, topology.peers().revision().clone());
+        let rig = Self { clock, env, topology, discovery };
         let settings = Settings { discovery: DiscoveryMode::On, ..rig.env.settings() };
         rig.discovery.set_local_state(&ConfigLock::default().lock(), &settings, 1);
         rig

@@ -2,6 +2,7 @@
 
 use super::discovery_progress::{LocalState, Progress, is_up_to_date};
 use super::discovery_result::{Difference, Failure};
+use super::peer_revision::PeerRevision;
 use super::peer_state::PeerState;
 use super::reachability::Remembered;
 use crate::environment::time::Time;
@@ -21,6 +22,8 @@ pub(crate) struct DiscoveryState {
     /// Whether the last discovery failed.
     failed: AtomicBool,
     restarted: AtomicBool,
+    /// The revision that the changes of these copies begin.
+    pub(super) revision: PeerRevision,
     inner: Mutex<Inner>,
     /// The nets of which the peer has told in its last ping information, whether its NIDs there were taken or not. A lock of its own: it is
     /// read while a route is selected.
@@ -68,7 +71,7 @@ pub(crate) struct Inner {
 }
 
 impl DiscoveryState {
-    pub(crate) fn new(id: u64, primary: Nid, state: PeerState) -> Self {
+    pub(crate) fn new(id: u64, primary: Nid, state: PeerState, revision: PeerRevision) -> Self {
         let progress = Progress { flags: state, ..Progress::default() };
         Self {
             id,
@@ -76,6 +79,7 @@ impl DiscoveryState {
             node_sequence: AtomicU32::new(0),
             failed: AtomicBool::new(false),
             restarted: AtomicBool::new(false),
+            revision,
             inner: Mutex::new(Inner { progress, primary: Some(primary), ..Inner::default() }),
             told_nets: Mutex::default(),
             reachability: Mutex::default(),
@@ -135,10 +139,40 @@ impl DiscoveryState {
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut Inner) -> R) -> R {
         let inner = &mut *lock(&self.inner);
         let result = change(inner);
+        let copies = || (self.flags().0, self.node_sequence.load(Ordering::Relaxed), self.has_restarted());
+        let before = copies();
         self.node_sequence.store(inner.progress.node_sequence, Ordering::Release);
         self.failed.store(inner.failure.is_some(), Ordering::Release);
         self.restarted.store(inner.progress.restarted, Ordering::Release);
         self.flags.store(inner.progress.flags.0, Ordering::Release);
+        if copies() != before {
+            self.revision.note_change();
+        }
         result
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Fails if a request may rely on a discovery state that has changed.
+    #[test]
+    fn each_change_of_what_requests_read_begins_a_revision() {
+        let revision = PeerRevision::default();
+        let state = DiscoveryState::new(1, Nid::LOOPBACK, PeerState::default(), revision.clone());
+        type Change = fn(&mut Inner);
+        let changes: [(&str, Change, u64); 5] = [
+            ("nothing", |_| (), 0),
+            ("the flags", |inner| inner.progress.flags = PeerState::MULTI_RAIL, 1),
+            ("the node's sequence number", |inner| inner.progress.node_sequence = 2, 1),
+            ("a restart", |inner| inner.progress.restarted = true, 1),
+            ("the number of waiting requests", |inner| inner.parked = 1, 0),
+        ];
+        for (case, change, revisions) in changes {
+            let before = revision.get();
+            state.with(change);
+            assert_eq!(revision.get() - before, revisions, "{case}");
+        }
     }
 }

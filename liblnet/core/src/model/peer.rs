@@ -285,7 +285,9 @@ impl PeerCell {
     pub(crate) fn store(&self, peer: Arc<Peer>) {
         self.primary.store(short_form(peer.primary), Ordering::Relaxed);
         self.is_alone.store(peer.nids.len() == 1, Ordering::Relaxed);
+        let revision = peer.discovery.revision.clone();
         self.peer.store(peer);
+        revision.note_change();
     }
 
     /// The peer, for a short access.
@@ -317,6 +319,7 @@ fn short_form(nid: Nid) -> u64 {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::peer_revision::PeerRevision;
     use super::*;
 
     fn peer(nids: &[Nid]) -> Arc<Peer> {
@@ -325,7 +328,12 @@ mod tests {
             primary,
             nids: nids.to_vec(),
             nets: Vec::new(),
-            discovery: Arc::new(DiscoveryState::new(1, primary, PeerState::default())),
+            discovery: Arc::new(DiscoveryState::new(
+                1,
+                primary,
+                PeerState::default(),
+                PeerRevision::default(),
+            )),
             order: Arc::default(),
             latest_use: Arc::default(),
         })

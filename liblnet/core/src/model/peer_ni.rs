@@ -67,6 +67,8 @@ pub struct PeerNi {
     min_router_credits: AtomicI32,
     pace: SenderPace,
     waived: WaivedLengths,
+    /// The revision at which the peer NI was ready.
+    ready_at: AtomicU64,
 }
 
 impl PeerNi {
@@ -98,6 +100,7 @@ impl PeerNi {
             min_router_credits: AtomicI32::new(i32::MAX),
             pace: SenderPace::default(),
             waived: WaivedLengths::default(),
+            ready_at: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -385,6 +388,18 @@ impl PeerNi {
             self.only_probed.store(true, Ordering::Relaxed);
         }
         !is_try && self.is_only_probed() && self.only_probed.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the peer NI was ready at this [revision](super::PeerRevision): it is the only one of a multi-rail peer, it has been used, and
+    /// requests to it need not wait for discovery.
+    #[inline(always)]
+    pub(crate) fn was_ready_at(&self, revision: u64) -> bool {
+        self.ready_at.load(Ordering::Relaxed) == revision
+    }
+
+    /// Records that the peer NI was ready at this revision.
+    pub(crate) fn note_ready_at(&self, revision: u64) {
+        self.ready_at.store(revision, Ordering::Relaxed);
     }
 
     /// The priority by selection rules; `u32::MAX` is the lowest.

@@ -36,7 +36,7 @@ pub(crate) struct SendRequest {
 }
 
 /// The parts of a [`SendRequest`] beside its MD, which the message takes over without a copy of the others.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestTerms {
     pub(crate) source: Option<Nid>,
     pub(crate) target: Target,

@@ -6,7 +6,7 @@ use super::direct::least_recently_used_ni;
 use super::families::are_mixed;
 use super::path_request::PathRequest;
 use super::peer_nis::least_recently_used_peer_ni;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi};
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
 use std::sync::Arc;
 
 /// A path between a local NI and a peer NI on one net, which has been taken.
@@ -20,11 +20,11 @@ pub(crate) struct PathInTurn {
 /// Takes the path of a request without a source to a multi-rail peer on one net: that of the least recently used interfaces, if no other
 /// can be better. `None` if the candidates have to be compared. No selection rule counts messages.
 #[inline(always)]
-pub(crate) fn take_path_in_turn<'a>(
+pub(crate) fn take_path_in_turn(
     nets: &Nets,
     named: &Arc<PeerNi>,
     peer: &Peer,
-    path_request: impl Fn() -> PathRequest<'a>,
+    path_request: &PathRequest<'_>,
 ) -> Option<PathInTurn> {
     let [peer_net] = &peer.nets[..] else { return None };
     let net = nets.net(peer_net.id)?;
@@ -34,7 +34,7 @@ pub(crate) fn take_path_in_turn<'a>(
     }
     let ni = match net.nis() {
         [only] => only,
-        _ => ni_in_turn(net, peer_net, path_request())?,
+        _ => ni_in_turn(net, peer_net, *path_request)?,
     };
     let peer_ni = match &peer_net.nis[..] {
         [_] => {
@@ -43,10 +43,22 @@ pub(crate) fn take_path_in_turn<'a>(
             }
             None
         }
-        _ => take_peer_ni_in_turn(peer, peer_net, named, path_request())?,
+        _ => take_peer_ni_in_turn(peer, peer_net, named, *path_request)?,
     };
     ni.note_use(ni.latest_use_of_others());
     Some(PathInTurn { ni: Arc::clone(ni), peer_ni })
+}
+
+/// Does what [`take_path_in_turn`] does, for a peer NI that is the only one of a multi-rail peer and has been used: the local NI, if it is
+/// the only one on the net. The peer is not looked at.
+#[inline(always)]
+pub(crate) fn take_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
+    let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };
+    if !can_reach(only, peer_ni) {
+        return None;
+    }
+    only.note_use(only.latest_use_of_others());
+    Some(Arc::clone(only))
 }
 
 /// The least recently used of the interfaces on a net.

@@ -79,7 +79,7 @@ impl World {
 
     fn take(&self, named: usize, request: &PathRequest<'static>) -> Option<(Nid, Nid)> {
         let named = &self.peer_nis[named % self.peer_nis.len()];
-        let taken = take_path_in_turn(&self.nets, named, &named.peer_now(), || *request)?;
+        let taken = take_path_in_turn(&self.nets, named, &named.peer_now(), request)?;
         Some((taken.ni.nid(), taken.peer_ni.as_ref().unwrap_or(named).nid()))
     }
 

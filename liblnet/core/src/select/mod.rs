@@ -27,7 +27,7 @@ pub(crate) use chosen_path::{PathEnds, answered, answered_on_only_net};
 pub use compare::Reason;
 pub use criteria::Criterion;
 pub use explain::{Explanation, Loser, explain};
-pub(crate) use in_turn::{PathInTurn, take_path_in_turn};
+pub(crate) use in_turn::{PathInTurn, take_path_in_turn, take_path_to_ready};
 pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
     for_each_path, has_other_gateway, has_other_path, has_proven_path, has_usable_path, is_avoided,
@@ -38,7 +38,7 @@ pub use path_request::{PathRequest, Paths};
 pub(crate) use peer_nis::do_rules_distinguish;
 pub(crate) use routed::{may_be_routed, route_state, routes_to};
 
-use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi, can_reach};
+use crate::model::{Nets, Ni, Peer, PeerNi, can_reach};
 use compare::best;
 use direct::{best_local_ni_to, best_net, best_pair, partner_of, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
@@ -207,21 +207,7 @@ pub(crate) fn best_path_on(nets: &Nets, peer: &Peer, net: NetId) -> Option<(Nid,
 }
 
 fn of_ping(destination: Nid, any_suspect: bool) -> PathRequest<'static> {
-    PathRequest {
-        source: None,
-        destination,
-        compare_queued_bytes: false,
-        reserved: true,
-        numa: None,
-        any_suspect,
-        failed: None,
-        tries_unresponsive: false,
-        forwarded: false,
-        gateway_terms: GatewayTerms::default(),
-        direct_only: false,
-        needs_origin: false,
-        came_by: None,
-    }
+    PathRequest { reserved: true, ..PathRequest::unbound(destination, any_suspect) }
 }
 
 #[cfg(all(test, not(loom)))]

@@ -63,21 +63,7 @@ fn peer() -> (PeerTable, Arc<PeerNi>) {
 fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
     let (_table, peer_ni) = peer();
     let destination = peer_ni.nid();
-    let path_request = PathRequest {
-        source: None,
-        destination,
-        compare_queued_bytes: false,
-        reserved: false,
-        any_suspect: false,
-        failed: None,
-        tries_unresponsive: false,
-        forwarded: false,
-        numa: Some(&numa),
-        gateway_terms: GatewayTerms::default(),
-        direct_only: false,
-        needs_origin: false,
-        came_by: None,
-    };
+    let path_request = PathRequest { numa: Some(&numa), ..PathRequest::unbound(destination, false) };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..times {
         let chosen =
@@ -196,21 +182,7 @@ fn an_explanation_lists_the_numa_distances() {
     let (_table, peer_ni) = peer();
     let numa = Numa { cpts: &cpts, range: 12, placement: Some(&placement), origin: on_node(1) };
     let destination = peer_ni.nid();
-    let path_request = PathRequest {
-        source: None,
-        destination,
-        compare_queued_bytes: false,
-        reserved: false,
-        any_suspect: false,
-        failed: None,
-        tries_unresponsive: false,
-        forwarded: false,
-        numa: Some(&numa),
-        gateway_terms: GatewayTerms::default(),
-        direct_only: false,
-        needs_origin: false,
-        came_by: None,
-    };
+    let path_request = PathRequest { numa: Some(&numa), ..PathRequest::unbound(destination, false) };
     let (nets, routes) = (nets(&EVERYWHERE), Routes::default());
     let explanation = explain(Paths { nets: &nets, routes: &routes }, Some(&peer_ni), path_request).unwrap();
     assert_eq!(explanation.chosen.ni.nid(), nid("10.0.0.2@tcp"));

@@ -59,6 +59,26 @@ pub struct PathRequest<'a> {
 }
 
 impl PathRequest<'_> {
+    /// The properties of a message that may take any path to `destination`, and that was not sent before.
+    #[inline(always)]
+    pub(crate) fn unbound(destination: Nid, any_suspect: bool) -> Self {
+        Self {
+            source: None,
+            destination,
+            compare_queued_bytes: false,
+            reserved: false,
+            numa: None,
+            any_suspect,
+            failed: None,
+            tries_unresponsive: false,
+            forwarded: false,
+            gateway_terms: GatewayTerms::default(),
+            direct_only: false,
+            needs_origin: false,
+            came_by: None,
+        }
+    }
+
     /// Whether path states can differ.
     pub(super) const fn looks_at_pairs(&self) -> bool {
         self.any_suspect || self.failed.is_some()

@@ -40,21 +40,7 @@ fn select_path(
 }
 
 pub(super) fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static> {
-    PathRequest {
-        source: source.map(nid),
-        destination: nid(destination),
-        compare_queued_bytes: false,
-        reserved: false,
-        any_suspect: false,
-        failed: None,
-        tries_unresponsive: false,
-        forwarded: false,
-        numa: None,
-        gateway_terms: GatewayTerms::default(),
-        direct_only: false,
-        needs_origin: false,
-        came_by: None,
-    }
+    PathRequest { source: source.map(nid), ..PathRequest::unbound(nid(destination), false) }
 }
 
 fn paths(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> BTreeMap<(String, String), usize> {

@@ -137,7 +137,9 @@ mod tests {
 
     fn peer(nids: &[u8], state: u32) -> Peer {
         let nids: Vec<Nid> = nids.iter().copied().map(nid).collect();
-        let discovery = std::sync::Arc::new(crate::model::DiscoveryState::new(0, nids[0], PeerState(state)));
+        let revision = crate::model::PeerRevision::default();
+        let discovery = crate::model::DiscoveryState::new(0, nids[0], PeerState(state), revision);
+        let discovery = std::sync::Arc::new(discovery);
         let (order, latest_use) = Default::default();
         Peer { primary: nids[0], nids, nets: Vec::new(), discovery, order, latest_use }
     }

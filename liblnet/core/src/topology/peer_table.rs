@@ -4,7 +4,7 @@ use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::model::Criteria;
 use crate::model::DiscoveryState;
-use crate::model::{NidMap, Peer, PeerNet, PeerNi, PeerState};
+use crate::model::{NidMap, Peer, PeerNet, PeerNi, PeerRevision, PeerState};
 use lnet_wire::nid::{part_of_addresses, part_of_table};
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -23,6 +23,7 @@ const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct PeerTable {
     shards: [RwLock<Shard>; SHARDS],
     next_number: AtomicU64,
+    revision: PeerRevision,
     /// The discovery states of removed peers, for which requests or threads may wait.
     removed: Mutex<Vec<Arc<DiscoveryState>>>,
     /// The primary NIDs of peers that have gained or lost NIDs.
@@ -41,11 +42,17 @@ impl PeerTable {
         Self {
             shards: std::array::from_fn(|_| RwLock::new(NidMap::default())),
             next_number: AtomicU64::new(0),
+            revision: PeerRevision::default(),
             removed: Mutex::default(),
             reshaped: Mutex::default(),
             swept: Mutex::default(),
             changes: AtomicUsize::new(0),
         }
+    }
+
+    /// The revision of what is known of peers.
+    pub(crate) const fn revision(&self) -> &PeerRevision {
+        &self.revision
     }
 
     /// The peer NI with this NID, if it is known.
@@ -291,7 +298,7 @@ impl PeerTable {
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
         let id = self.next_number.fetch_add(1, Ordering::Relaxed);
         let order = Arc::new(AtomicU64::new(id));
-        let discovery = Arc::new(DiscoveryState::new(id, primary, state));
+        let discovery = Arc::new(DiscoveryState::new(id, primary, state, self.revision.clone()));
         Peer { primary, nids: vec![primary], nets: Vec::new(), discovery, order, latest_use: Arc::default() }
     }
 

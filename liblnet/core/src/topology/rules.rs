@@ -153,16 +153,28 @@ impl Topology {
 
     /// Takes the path of a request without a source, as [`Topology::take_path`] does, if nothing has to be compared to find it.
     #[inline(always)]
-    pub(crate) fn take_path_in_turn<'a>(
+    pub(crate) fn take_path_in_turn(
         &self,
         nets: &Nets,
         (named, peer): (&Arc<PeerNi>, &Peer),
-        path_request: impl Fn() -> PathRequest<'a>,
+        any_suspect: bool,
+        compare_queued_bytes: bool,
     ) -> Option<PathInTurn> {
         if self.counts_messages.load(Ordering::Relaxed) {
             return None;
         }
-        select::take_path_in_turn(nets, named, peer, path_request)
+        let path_request =
+            PathRequest { compare_queued_bytes, ..PathRequest::unbound(named.nid(), any_suspect) };
+        select::take_path_in_turn(nets, named, peer, &path_request)
+    }
+
+    /// Does the same for a request to a peer NI that was ready at this revision of what is known of peers, without a look at the peer.
+    #[inline(always)]
+    pub(crate) fn take_path_to_ready(&self, peer_ni: &PeerNi, revision: u64) -> Option<Arc<Ni>> {
+        if !peer_ni.was_ready_at(revision) || self.counts_messages.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.with_nets(|nets| select::take_path_to_ready(nets, peer_ni))
     }
 
     /// The local NI of a message from another node to this peer NI, if that is the only path and not avoided, and nothing has to be
