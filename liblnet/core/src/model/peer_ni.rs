@@ -390,8 +390,8 @@ impl PeerNi {
         !is_try && self.is_only_probed() && self.only_probed.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the peer NI was ready at this [revision](super::PeerRevision): it is the only one of a multi-rail peer, it has been used, and
-    /// requests to it need not wait for discovery.
+    /// Whether the peer NI was ready at this [revision](super::PeerRevision): it is the only one of its peer, it has been used, requests to it
+    /// need not wait for discovery, and if its peer is not multi-rail it is bound to the only interface on its net.
     #[inline(always)]
     pub(crate) fn was_ready_at(&self, revision: u64) -> bool {
         self.ready_at.load(Ordering::Relaxed) == revision
@@ -471,8 +471,10 @@ impl PeerNi {
         self.sticky.load().as_deref().copied()
     }
 
+    #[cold]
     pub(crate) fn set_sticky(&self, local: Option<Nid>) {
         self.sticky.store(local.map(Arc::new));
+        self.peer.load().discovery.revision.note_change();
     }
 
     /// The pool of messages for the peer NI.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that changes with everything that decides whether a request to a peer waits for discovery, and whether its NIDs are
-/// interchangeable: the discovery state and the NIDs of any peer, and the state of this node that discovery depends on. All peers of a
-/// node share it.
+/// interchangeable: the discovery state and the NIDs of any peer, the state of this node that discovery depends on, and its interfaces. All
+/// peers of a node share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerRevision(Arc<AtomicU64>);
 

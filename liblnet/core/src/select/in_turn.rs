@@ -17,8 +17,9 @@ pub(crate) struct PathInTurn {
     pub(crate) peer_ni: Option<Arc<PeerNi>>,
 }
 
-/// Takes the path of a request without a source to a multi-rail peer on one net: that of the least recently used interfaces, if no other
-/// can be better. `None` if the candidates have to be compared. No selection rule counts messages.
+/// Takes the path of a request without a source to a peer on one net: that of the least recently used interfaces, if no other can be better;
+/// to a peer that is not multi-rail, the only one, if the peer is bound to that. `None` if the candidates have to be compared. No selection
+/// rule counts messages.
 #[inline(always)]
 pub(crate) fn take_path_in_turn(
     nets: &Nets,
@@ -28,8 +29,10 @@ pub(crate) fn take_path_in_turn(
 ) -> Option<PathInTurn> {
     let [peer_net] = &peer.nets[..] else { return None };
     let net = nets.net(peer_net.id)?;
-    let is_named_only = !peer.is_multi_rail() || peer.discovery.has_restarted();
-    if is_named_only || are_mixed(net, peer_net) {
+    if !peer.is_multi_rail() {
+        return take_bound_path(net, named, peer, peer_net);
+    }
+    if peer.discovery.has_restarted() || are_mixed(net, peer_net) {
         return None;
     }
     let ni = match net.nis() {
@@ -38,9 +41,7 @@ pub(crate) fn take_path_in_turn(
     };
     let peer_ni = match &peer_net.nis[..] {
         [_] => {
-            if named.last_use().get() == 0 {
-                peer_net.note_use(named.criteria(), &peer.latest_use);
-            }
+            note_first_use(named, peer, peer_net);
             None
         }
         _ => take_peer_ni_in_turn(peer, peer_net, named, *path_request)?,
@@ -49,8 +50,27 @@ pub(crate) fn take_path_in_turn(
     Some(PathInTurn { ni: Arc::clone(ni), peer_ni })
 }
 
-/// Does what [`take_path_in_turn`] does, for a peer NI that is the only one of a multi-rail peer and has been used: the local NI, if it is
-/// the only one on the net. The peer is not looked at.
+/// Takes the path from the only interface on the net of a peer that is not multi-rail and has one NID, if the peer is bound to it.
+fn take_bound_path(net: &Net, named: &PeerNi, peer: &Peer, peer_net: &PeerNet) -> Option<PathInTurn> {
+    let ([only], [_]) = (net.nis(), &peer_net.nis[..]) else { return None };
+    if named.sticky() != Some(only.nid()) || !can_reach(only, named) {
+        return None;
+    }
+    note_first_use(named, peer, peer_net);
+    only.note_use(only.latest_use_of_others());
+    Some(PathInTurn { ni: Arc::clone(only), peer_ni: None })
+}
+
+/// Records the use of the only peer NI of a peer, of which only the first changes anything.
+#[inline(always)]
+fn note_first_use(named: &PeerNi, peer: &Peer, peer_net: &PeerNet) {
+    if named.last_use().get() == 0 {
+        peer_net.note_use(named.criteria(), &peer.latest_use);
+    }
+}
+
+/// Does what [`take_path_in_turn`] does, for a peer NI to which it has returned a path before, and which is the only one of its peer: the
+/// local NI, if it is the only one on the net. The peer is not looked at.
 #[inline(always)]
 pub(crate) fn take_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
     let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };

@@ -18,7 +18,7 @@ enum Flaw {
     Preferred,
 }
 
-/// A node with some interfaces, and a multi-rail peer.
+/// A node with some interfaces, and a peer.
 struct World {
     nets: Nets,
     _table: PeerTable,
@@ -26,11 +26,11 @@ struct World {
 }
 
 impl World {
-    fn new(own: &[String], its: &[String], flaws: &[(usize, Flaw)]) -> Self {
+    fn new(own: &[String], its: &[String], state: PeerState, flaws: &[(usize, Flaw)]) -> Self {
         let own: Vec<&str> = own.iter().map(String::as_str).collect();
         let its: Vec<&str> = its.iter().map(String::as_str).collect();
         let nets = nets(&own);
-        let (table, peer_nis) = peer(&its, PeerState::MULTI_RAIL);
+        let (table, peer_nis) = peer(&its, state);
         for (number, ni) in nets.nis().enumerate() {
             ni.set_number(number as u32);
         }
@@ -91,6 +91,11 @@ impl World {
         Some((chosen.ni.nid(), chosen.destination()))
     }
 
+    /// The local NIDs to which the peer NIs are bound.
+    fn bound(&self) -> Vec<Option<Nid>> {
+        self.peer_nis.iter().map(|peer_ni| peer_ni.sticky()).collect()
+    }
+
     /// The last uses of all interfaces.
     fn uses(&self) -> Vec<u64> {
         let its = self.peer_nis.iter().map(|peer_ni| peer_ni.last_use().get());
@@ -121,16 +126,18 @@ proptest! {
         (its, its_elsewhere, its_long) in (prop_oneof![1_usize..5, 17_usize..30], 0_usize..2, 0_usize..2),
         flaws in prop::collection::vec((any::<usize>(), any_flaw()), 0..3),
         (any_suspect, compare_queued_bytes, reserved) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        state in prop_oneof![Just(PeerState::MULTI_RAIL), Just(PeerState::default())],
         steps in prop::collection::vec((any::<usize>(), prop::bool::weighted(0.8)), 1..60),
     ) {
         let own = [nids("10.0.0.", own, "tcp"), nids("10.0.1.", own_elsewhere, "tcp1"), nids("fd99::", own_long, "tcp")].concat();
         let its = [nids("10.1.0.", its, "tcp"), nids("10.1.1.", its_elsewhere, "tcp1"), nids("fd98::", its_long, "tcp")].concat();
-        let [world, naive] = [(); 2].map(|()| World::new(&own, &its, &flaws));
+        let [world, naive] = [(); 2].map(|()| World::new(&own, &its, state, &flaws));
         let request = PathRequest { any_suspect, compare_queued_bytes, reserved, ..path_request(None, &its[0]) };
         for (named, is_first) in steps {
             let taken = if is_first { world.take(named, &request) } else { None };
             prop_assert_eq!(taken.or_else(|| world.select(named, &request)), naive.select(named, &request));
             prop_assert_eq!(world.uses(), naive.uses());
+            prop_assert_eq!(world.bound(), naive.bound());
         }
     }
 }
@@ -155,11 +162,11 @@ fn a_path_is_taken_in_turn_where_nothing_is_unequal() {
         ("a net that this node is not on", &one, &elsewhere[..], Flaw::Nothing, false),
     ];
     for (case, own, its, flaw, is_taken) in table {
-        let world = World::new(own, its, &[(0, flaw)]);
+        let world = World::new(own, its, PeerState::MULTI_RAIL, &[(0, flaw)]);
         let request = path_request(None, &its[0]);
         assert_eq!(world.take(0, &request).is_some(), is_taken, "{case}");
     }
-    let world = World::new(&three, &its, &[]);
+    let world = World::new(&three, &its, PeerState::MULTI_RAIL, &[]);
     for (case, request) in [
         ("suspect paths", PathRequest { any_suspect: true, ..path_request(None, &its[0]) }),
         ("queued bytes", PathRequest { compare_queued_bytes: true, ..path_request(None, &its[0]) }),
@@ -169,9 +176,17 @@ fn a_path_is_taken_in_turn_where_nothing_is_unequal() {
     let state = &world.peer_nis[0].peer().discovery;
     state.with(|inner| inner.progress.restarted = true);
     assert_eq!(world.take(0, &path_request(None, &its[0])), None, "a peer that has restarted");
-    state.with(|inner| {
-        inner.progress.restarted = false;
-        inner.progress.clear(PeerState::MULTI_RAIL);
-    });
-    assert_eq!(world.take(0, &path_request(None, &its[0])), None, "a peer that is not multi-rail");
+}
+
+/// PS-30: fails if a peer that is not multi-rail is sent to from the only interface before it is bound to that.
+#[test]
+fn a_path_to_a_peer_that_is_not_multi_rail_is_taken_in_turn_once_the_peer_is_bound() {
+    let (one, three, its) = (nids("10.0.0.", 1, "tcp"), nids("10.0.0.", 3, "tcp"), nids("10.1.0.", 1, "tcp"));
+    let request = path_request(None, &its[0]);
+    for (own, is_taken) in [(&one, true), (&three, false)] {
+        let world = World::new(own, &its, PeerState::default(), &[]);
+        assert_eq!(world.take(0, &request), None);
+        let selected = world.select(0, &request);
+        assert_eq!(world.take(0, &request), selected.filter(|_| is_taken));
+    }
 }

@@ -122,6 +122,7 @@ impl Topology {
         self.single_rail.store(rails <= 1, Ordering::Relaxed);
         let before = self.tables.load_full();
         self.tables.store(Arc::new(PathTables { nets, routes: Arc::clone(&before.routes) }));
+        self.peers.revision().note_change();
         Arc::clone(&before.nets)
     }
 
