@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Debug, Default)]
 pub(crate) struct ReadyQueue {
     ready: Mutex<Vec<usize>>,
-    /// Whether a request is ready, for looks without the lock. Set with the lock taken.
+    /// Whether a request is ready, for looks without the lock. Who sets it has the lock.
     is_ready: AtomicBool,
     changed: Condition,
 }

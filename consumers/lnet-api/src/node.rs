@@ -104,7 +104,7 @@ impl Node {
         handler: Arc<dyn EventHandler>,
     ) -> Result<Md, Errno> {
         let md = spec.to_c(&spec.region).ok_or(Errno::Invalid)?;
-        // SAFETY: the memory of the region, which the owner keeps.
+        // SAFETY: `md` describes memory of the region, which the owner keeps until the last event.
         unsafe {
             self.attach_md(
                 portal,
@@ -125,7 +125,7 @@ impl Node {
         handler: Arc<H>,
     ) -> Result<Md, Errno> {
         let md = spec.to_c(handler.region()).ok_or(Errno::Invalid)?;
-        // SAFETY: memory of the handler, which the owner keeps.
+        // SAFETY: `md` describes memory of a region that is the handler's, and the owner keeps the handler until the last event.
         unsafe { self.attach_md(portal, criteria, md, MdContext { handler, region: None, tag: spec.tag }) }
     }
 
@@ -152,7 +152,7 @@ impl Node {
             sys::LNET_INS_AFTER,
             &mut me,
         ))?;
-        // SAFETY: promised to this function.
+        // SAFETY: the caller of this function promises that the owner keeps the memory of `md` until the last event.
         let attached =
             unsafe { self.post(owner, md, |md, handle| sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle)) };
         if attached.is_err() {
@@ -165,7 +165,7 @@ impl Node {
     pub fn bind(&self, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
         let md = spec.to_c(&spec.region).ok_or(Errno::Invalid)?;
         let owner = MdContext { handler, region: Some(spec.region), tag: spec.tag };
-        // SAFETY: the memory of the region, which the owner keeps.
+        // SAFETY: `md` describes memory of the region, which the owner keeps until the last event.
         unsafe { self.post(owner, md, |md, handle| sys::LNetMDBind(md, sys::LNET_UNLINK, handle)) }
     }
 
@@ -179,7 +179,7 @@ impl Node {
         md: sys::lnet_md,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
     ) -> Result<Md, Errno> {
-        // SAFETY: promised to this function. What else may access the memory meanwhile is up to those who hold the region (`Region`).
+        // SAFETY: the caller of this function promises that the owner keeps the memory of `md` until the last event. What else may access the memory meanwhile is up to those who hold the region (`Region`).
         let made = unsafe { self.queue.post(owner, md, make) };
         made.map(Md).map_err(errno_of)
     }

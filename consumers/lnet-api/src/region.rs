@@ -1,7 +1,7 @@
 //! Memory that is shared with LNet.
 //!
-//! Each descriptor holds an [`Arc`] of its region until its last event. So the holder of the only [`Arc`] has exclusive access,
-//! and `Arc::get_mut` tells when that is so.
+//! Each descriptor holds an [`Arc`] of its region until its last event, or of the owner of the region until that event was handled
+//! ([`Node::attach_own`](crate::Node::attach_own)). So the holder of the only [`Arc`] has exclusive access, and `Arc::get_mut` tells when that is so.
 
 use std::convert::Infallible;
 use std::ops::{Deref, Range};

@@ -93,9 +93,10 @@ struct Entry<E: SendEvents> {
     shared: Arc<Shared<E>>,
     index: usize,
     region: Arc<Region>,
-    /// Whether the descriptor is used for another message afterwards. Changed with the pool's lock taken.
+    /// Whether the descriptor is used for another message afterwards. Who changes it has the pool's lock.
     is_kept: AtomicBool,
-    /// The number of the message in progress; 0: none. Set by the buffer that sends the message, without the pool's lock; reset with it.
+    /// The number of the message in progress; 0: none. The buffer that sends the message sets it without the pool's lock; who resets it has
+    /// the lock.
     sending: AtomicU64,
     /// The message in progress.
     message: UnsafeCell<Option<Sending<E>>>,
@@ -113,7 +114,7 @@ struct Sending<E: SendEvents> {
 // `sending` is 0; then that is set. Whoever resets it, with the pool's lock taken, takes what was written. `Sending` can be sent to that thread:
 // the context is `Send`, and the rest of it are references to what is `Sync`.
 unsafe impl<E: SendEvents> Sync for Entry<E> {}
-// SAFETY: the same.
+// SAFETY: as for `Sync`: the context of `message` is `Send`, and the rest are references to what is `Sync`.
 unsafe impl<E: SendEvents> Send for Entry<E> {}
 
 /// Identifies a message that was sent. No two messages of a pool are identified by the same.
@@ -131,7 +132,7 @@ pub struct SendBuffer<'a, E: SendEvents> {
     number: u64,
 }
 
-/// The descriptor of a message that is not sent: it may be the reason, and is not used again. Unlinked by the drop.
+/// The descriptor of a message that is not sent: it may be the reason, and is not used again. The drop unlinks it.
 struct UnsentMd(Md);
 
 impl<E: SendEvents> SendPool<E> {
@@ -470,12 +471,12 @@ impl<E: SendEvents> EventHandler for Entry<E> {
 }
 
 impl<E: SendEvents> Entry<E> {
-    /// The number of the message in progress; 0: none. With the pool's lock taken.
+    /// The number of the message in progress; 0: none. The caller has the pool's lock.
     fn number(&self) -> u64 {
         self.sending.load(Ordering::Acquire)
     }
 
-    /// Stores a message that is about to be sent, for its outcome. Called by the buffer of the entry, whose reference the message gets.
+    /// Stores a message that is about to be sent, for its outcome. The buffer of the entry calls this, and the message gets its reference.
     fn begin(self: Arc<Self>, number: u64, md: Md, context: E::Context) {
         let entry = Arc::as_ptr(&self);
         // SAFETY: the entry is there until `sending` is set, because the message has the reference, and only then somebody can take it. No
@@ -487,7 +488,7 @@ impl<E: SendEvents> Entry<E> {
         }
     }
 
-    /// Takes the message in progress, if there is one. With the pool's lock taken.
+    /// Takes the message in progress, if there is one. The caller has the pool's lock.
     fn take_message(&self) -> Option<Sending<E>> {
         if self.number() == 0 {
             return None;

@@ -10,7 +10,7 @@
 //! | `compose` | the running service, and its threads (PR-71) | all |
 //!
 //! **Locks.** None is held while LNet or the program is called. Under the lock of the tables of `targets` that of one export may
-//! be taken, under that of a request that of the queue of requests; no other lock is taken under a lock.
+//! be taken, under that of a request that of the queue of requests or that of the timer queue; no other lock is taken under a lock.
 
 mod compose;
 mod config;

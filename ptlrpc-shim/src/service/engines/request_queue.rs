@@ -64,12 +64,12 @@ pub(crate) struct Ticket {
 }
 
 /// The waiting requests of a service: those that have arrived (`A`), and those that are to be served (`R`). Their number is
-/// limited by their request buffers. Further the times of early replies (to `T`) of those that are to be served or in service: here, because
-/// that takes no other lock than their coming and going.
+/// limited by their request buffers. The queue also has the times of early replies (to `T`) of those that are to be served or in service, as
+/// these need no other lock than their coming and going.
 pub(crate) struct RequestQueue<A, R, T> {
     state: Mutex<QueueState<A, R, T>>,
     changed: Condition,
-    /// The number of requests that have arrived, for looks without the lock; `usize::MAX`: closed. Set with the lock taken.
+    /// The number of requests that have arrived, for looks without the lock; `usize::MAX`: closed. Who sets it has the lock.
     arrivals: AtomicUsize,
 }
 

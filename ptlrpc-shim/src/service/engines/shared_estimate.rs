@@ -13,10 +13,10 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct SharedEstimate {
     state: Mutex<ServiceEstimate>,
-    /// Times before this do not change the estimate if they are short: nanoseconds from the start of the clock on. Written with the lock taken,
-    /// the last of the three, and read first.
+    /// Times before this do not change the estimate if they are short: nanoseconds from the start of the clock on. Who writes it has the lock,
+    /// and writes it last of the three; it is read first.
     until: AtomicU64,
-    /// Seconds: such a time is short. Read before the estimate, and written after it.
+    /// Seconds: such a time is short. They are read before the estimate, and written after it.
     counted: AtomicU32,
     /// The estimate, in seconds.
     estimate: AtomicU32,
