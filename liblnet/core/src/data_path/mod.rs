@@ -12,6 +12,7 @@ mod me_md_eq;
 mod messages;
 mod ni_removal;
 mod path_reports;
+mod paths;
 mod peers;
 mod put_get;
 mod receive;

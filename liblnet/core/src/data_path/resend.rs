@@ -1,7 +1,7 @@
 //! Resends, and messages whose path changes before they are sent.
 
 use super::DataPath;
-use super::put_get::next_hop;
+use super::paths::next_hop;
 use crate::health::{Resend, ResendPlan, SendFailure};
 use crate::model::message::{OutgoingMessage, Pooled, Role};
 use crate::model::{PeerNi, PeerState};
