@@ -2,13 +2,13 @@
 
 mod latencies;
 mod message_counters;
-mod tallies;
+mod packed_counts;
 
 pub use latencies::Latencies;
 use lnet_wire::MessageType;
 pub use message_counters::Partial;
 pub(crate) use message_counters::{MessageCounters, ShardId};
-use tallies::{Tallies, Tally};
+use packed_counts::{KindCounts, PackedCounts};
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ const KINDS: usize = 4;
 #[derive(Debug, Default)]
 pub struct Counters {
     /// By outcome, and by kind within each.
-    tallies: Tallies<{ OUTCOMES * KINDS }>,
+    counts: PackedCounts<{ OUTCOMES * KINDS }>,
 }
 
 /// The number of messages with one outcome.
@@ -49,9 +49,9 @@ pub struct TypeCounts {
 }
 
 impl TypeCounts {
-    fn of(tallies: &[Tally; OUTCOMES * KINDS], outcome: MessageOutcome) -> Self {
-        let [ack, put, get, reply] = std::array::from_fn(|kind| tallies[outcome as usize * KINDS + kind]);
-        let bytes = [ack, put, get, reply].iter().map(|tally| tally.bytes).sum();
+    fn of(counts: &[KindCounts; OUTCOMES * KINDS], outcome: MessageOutcome) -> Self {
+        let [ack, put, get, reply] = std::array::from_fn(|kind| counts[outcome as usize * KINDS + kind]);
+        let bytes = [ack, put, get, reply].iter().map(|its| its.bytes).sum();
         Self { ack: ack.messages, put: put.messages, get: get.messages, reply: reply.messages, bytes }
     }
 
@@ -75,28 +75,28 @@ impl Counters {
     #[inline]
     pub(crate) fn count(&self, outcome: MessageOutcome, kind: MessageType, bytes: u32) {
         if (kind as usize) < KINDS {
-            self.tallies.add(outcome as usize * KINDS + kind as usize, bytes);
+            self.counts.add(outcome as usize * KINDS + kind as usize, bytes);
         }
     }
 
     /// A snapshot of the numbers with one outcome.
     pub fn read(&self, outcome: MessageOutcome) -> TypeCounts {
-        TypeCounts::of(&self.tallies.read(), outcome)
+        TypeCounts::of(&self.counts.read(), outcome)
     }
 
     /// A snapshot of the numbers of all outcomes.
     pub fn read_all(&self) -> NodeCounters {
-        let tallies = self.tallies.read();
+        let counts = self.counts.read();
         NodeCounters {
-            sent: TypeCounts::of(&tallies, MessageOutcome::Sent),
-            received: TypeCounts::of(&tallies, MessageOutcome::Received),
-            dropped: TypeCounts::of(&tallies, MessageOutcome::Dropped),
+            sent: TypeCounts::of(&counts, MessageOutcome::Sent),
+            received: TypeCounts::of(&counts, MessageOutcome::Received),
+            dropped: TypeCounts::of(&counts, MessageOutcome::Dropped),
         }
     }
 
     /// Sets all counters to 0.
     pub(crate) fn reset(&self) {
-        self.tallies.reset();
+        self.counts.reset();
     }
 }
 
