@@ -267,6 +267,11 @@ fn a_failed_allocation_returns_an_error_and_the_node_continues() {
 }
 
 #[test]
+fn a_node_is_used_and_ended_by_a_handler_of_the_programs_exit() {
+    run("exit_handlers", &[], &[]);
+}
+
+#[test]
 fn yaml_trees_are_made_read_printed_and_freed() {
     run("cyaml", &[], &[]);
 }

@@ -152,7 +152,7 @@ impl Node {
             sys::LNET_INS_AFTER,
             &mut me,
         ))?;
-        // SAFETY: the caller of this function promises that the owner keeps the memory of `md` until the last event.
+        // SAFETY: `md.start` points into a region of the node's user, which `owner` keeps alive until the queue drops it after the last event.
         let attached =
             unsafe { self.post(owner, md, |md, handle| sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle)) };
         if attached.is_err() {
@@ -179,7 +179,7 @@ impl Node {
         md: sys::lnet_md,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
     ) -> Result<Md, Errno> {
-        // SAFETY: the caller of this function promises that the owner keeps the memory of `md` until the last event. What else may access the memory meanwhile is up to those who hold the region (`Region`).
+        // SAFETY: `md.start` points into a region of the node's user, which `owner` keeps alive until the queue drops it after the last event. What else may access the memory meanwhile is up to those who hold the region (`Region`).
         let made = unsafe { self.queue.post(owner, md, make) };
         made.map(Md).map_err(errno_of)
     }

@@ -79,7 +79,7 @@ pub(crate) struct TransmissionFacts {
     pub(crate) net_latency: Duration,
 }
 
-/// What the reply to a request tells about the times of the service.
+/// The times of the service, as the reply to a request tells them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplyTimes {
     /// The time at which the request was sent.

@@ -51,7 +51,7 @@ static ELSEWHERE: LazyLock<Arc<LoggedClient>> = LazyLock::new(|| {
 /// A client whose warnings are written to the log.
 type LoggedClient = Warned<Box<Client>, fn(String)>;
 
-/// What a thread knows of [`NODE`].
+/// A thread's own reference on the node in [`NODE`].
 type KnownNode = Cache<&'static ArcSwapOption<Provider>, Option<Arc<Provider>>>;
 
 /// The node that the C API has.
@@ -203,7 +203,7 @@ pub(crate) fn release() -> Result<(), Errno> {
         users.metrics = None;
     }
     // This thread may make no more calls.
-    drop(CACHE.take());
+    _ = CACHE.try_with(Cell::take);
     Ok(())
 }
 
@@ -216,13 +216,14 @@ pub(crate) fn with<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> R
 pub(crate) fn with_handlers<T>(
     f: impl FnOnce(&dyn ProgramNode, &HandlerQueues) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
-    // A call from inside `f` finds no cache.
-    let mut cache = CACHE.take().unwrap_or_else(|| Cache::new(&NODE));
+    // A call from inside `f` finds no cache, and neither does one from a handler of the program's exit.
+    let cache = CACHE.try_with(Cell::take).ok().flatten();
+    let mut cache = cache.unwrap_or_else(|| Cache::new(&NODE));
     let result = match cache.load() {
         Some(provider) if !INHERITED.load(Ordering::Relaxed) => f(provider.calls(), &provider.handler_queues),
         _ => Err(Errno::NetworkDown),
     };
-    CACHE.set(Some(cache));
+    _ = CACHE.try_with(|own| own.set(Some(cache)));
     result
 }
 

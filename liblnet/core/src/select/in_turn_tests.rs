@@ -7,7 +7,7 @@ use crate::model::{FatalReporter, Partner, PeerState, Routes};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
 
-/// What is unequal about an interface of either end.
+/// The inequality of an interface of either end.
 #[derive(Clone, Copy, Debug)]
 enum Flaw {
     Nothing,

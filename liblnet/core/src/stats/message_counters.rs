@@ -44,7 +44,7 @@ struct Shard {
 
 /// A message in [`Shard::now`].
 const MESSAGE: u64 = 1;
-/// What makes a message a response in [`Shard::now`].
+/// The mark of a message as a response in [`Shard::now`].
 const RESPONSE: u64 = 1 << 32;
 
 impl Shard {

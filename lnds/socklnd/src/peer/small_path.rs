@@ -33,11 +33,13 @@ pub(crate) fn send_like_last(
     id: ProcessId,
     message: Pooled<OutgoingMessage>,
 ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
-    let known = LAST.with_borrow(|last| {
+    let known = |last: &RefCell<Option<LastPath>>| {
+        let last = last.borrow();
         let last = last.as_ref().filter(|last| ptr::eq(last.ni, Arc::as_ptr(ni)) && last.id == id)?;
         Some((last.connection.upgrade()?, last.path))
-    });
-    match known {
+    };
+    // A thread that is ending knows none.
+    match LAST.try_with(known).ok().flatten() {
         Some((connection, path)) => connection.send_small(path, message),
         None => Err(message),
     }
@@ -49,5 +51,6 @@ pub(super) fn note(peer: &Peer, connection: &Arc<Connection>, path: SmallPath) {
         return;
     }
     let connection = Arc::downgrade(connection);
-    LAST.set(Some(LastPath { ni: Arc::as_ptr(&peer.ni), id: peer.id, connection, path }));
+    let last = LastPath { ni: Arc::as_ptr(&peer.ni), id: peer.id, connection, path };
+    _ = LAST.try_with(|known| known.replace(Some(last)));
 }

@@ -26,7 +26,7 @@ pub(crate) enum Purpose {
     Connect { connection: ActiveConnection, timeout: Duration, initial: bool },
 }
 
-/// What the requests of an import use.
+/// The parts of an import that its requests use.
 pub(crate) struct RpcContext {
     pub(crate) sender: Arc<RequestSender>,
     pub(crate) session: Arc<Session>,
