@@ -4,6 +4,9 @@
 //! Three kinds are left out, as their number depends on time: CPUs that are yielded between looks in vain, the sleeps of `attach-calls` itself,
 //! and futexes: what wakes the thread that watches handlers, at most every tenth of a second, and locks for which `attach-calls` keeps a
 //! thread waiting.
+//!
+//! A call counts when it returns. At either mark all threads are about to wait, and have begun to or not: by the time that they begin, the
+//! waits of one operation more would count in some runs.
 
 use super::Cost;
 use crate::error::{Error, context};
@@ -25,6 +28,8 @@ const THREADS: [&str; 4] = ["asking", "serving", "lnet_program_", "lnet_attach_"
 const YIELD: &str = "sched_yield";
 const PAUSE: &str = "clock_nanosleep";
 const LOCK: &str = "futex";
+/// The call that marks, which may return after the line of its mark.
+const MARK: &str = "statx";
 
 /// Counts the calls of all rows.
 pub(super) fn count(program: &Path) -> Result<Vec<Cost>, Error> {
@@ -58,16 +63,21 @@ fn calls(listing: &str) -> Result<u32, Error> {
     // The rest of the first line, and the last one up to its mark, are the calls that mark.
     let [_, lines @ .., _] = &lines[..] else { return Err("attach-calls has made no calls".into()) };
     let counted = lines.iter().filter_map(|line| call(line)).filter(|(thread, name)| {
-        ![YIELD, PAUSE, LOCK].contains(name) && THREADS.iter().any(|begin| thread.starts_with(begin))
+        ![YIELD, PAUSE, LOCK, MARK].contains(name) && THREADS.iter().any(|begin| thread.starts_with(begin))
     });
     u32::try_from(counted.count()).map_err(context("the number of calls"))
 }
 
-/// Reads the names of the thread and of the call from a line such as `7<asking> write(5, ...`. A line without a call is the second part of
-/// one that is in another line, or the end of a thread.
+/// Reads the names of the thread and of the call from a line such as `7<asking> write(5, "...", 8) = 8`, or, if the call returns in a later
+/// line than it began in, `7<asking> <... write resumed>) = 8`. A line without a call that returns is the beginning of one, or the end of a
+/// thread.
 fn call(line: &str) -> Option<(&str, &str)> {
     let (thread, rest) = line.split_once('<')?.1.split_once("> ")?;
-    let (name, _) = rest.split_once('(')?;
+    let name = match rest.strip_prefix("<... ") {
+        Some(rest) => rest.split_once(" resumed>")?.0,
+        None if rest.ends_with(" <unfinished ...>") => return None,
+        None => rest.split_once('(')?.0,
+    };
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_name.then_some((thread, name))
 }
@@ -77,24 +87,28 @@ mod tests {
     use super::*;
 
     const LISTING: &str = r#"7<asking> write(5, "\1\0\0\0\0\0\0\0", 8) = 8
-7<asking> statx(AT_FDCWD, "attach-calls: begin", AT_STATX_SYNC_AS_STAT) = -1 ENOENT (No such file or directory)
+7<asking> statx(AT_FDCWD, "attach-calls: begin", AT_STATX_SYNC_AS_STAT <unfinished ...>
+8<lnet_attach_01> epoll_pwait(15,  <unfinished ...>
+7<asking> <... statx resumed>, STATX_ALL, 0x7ff23b7f9c90) = -1 ENOENT (No such file or directory)
 7<asking> write(5, "\1\0\0\0\0\0\0\0", 8 <unfinished ...>
 8<lnet_attach_01> <... epoll_pwait resumed>[{events=EPOLLIN}], 3, -1, NULL, 0) = 1
 7<asking> <... write resumed>) = 8
 8<lnet_attach_01> sched_yield()     = 0
-8<lnet_attach_01> recvmsg(20,  <unfinished ...>
+8<lnet_attach_01> recvmsg(20, {msg_namelen=0}, 0) = 8
 9<lnet_program_00> futex(0x56, FUTEX_WAKE_PRIVATE, 1) = 1
 8<lnet_attach_01> futex(0x56, FUTEX_WAKE_PRIVATE, 1) = 1
 5<lnet_monitor> futex(0x57, FUTEX_WAIT_PRIVATE, 1) = 0
 8<lnet_attach_01> epoll_pwait(15,  <unfinished ...>
 7<asking> clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0, tv_nsec=20000},  <unfinished ...>
+7<asking> <... clock_nanosleep resumed>0x7ff23b7fa2a8) = 0
 5<lnet_x> +++ exited with 0 +++
 7<asking> statx(AT_FDCWD, "attach-calls: end", AT_STATX_SYNC_AS_STAT) = -1 ENOENT (No such file or directory)
+8<lnet_attach_01> <... epoll_pwait resumed>[{events=EPOLLIN}], 3, -1, NULL, 0) = 1
 7<asking> write(5, "\1\0\0\0\0\0\0\0", 8) = 8
 "#;
 
     #[test]
-    fn calls_between_the_marks_are_counted_once_and_those_of_time_are_not() {
+    fn calls_that_return_between_the_marks_count_and_those_of_time_do_not() {
         assert_eq!(calls(LISTING), Ok(3));
         assert!(calls(&LISTING.replace("end", "END")).is_err());
     }
