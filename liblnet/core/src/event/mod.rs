@@ -3,11 +3,13 @@
 mod context;
 mod delivery_order;
 mod queue;
+mod unread;
 
 pub use context::{HandlerState, in_handler};
 pub(crate) use context::{enter_handler, handler_depth};
 pub use delivery_order::DeliveryOrder;
 pub use queue::{EventHandler, EventQueue, Polled};
+pub use unread::{forget_left_events, has_left_events};
 
 use crate::memory::{MdHandle, MdSpec};
 use lnet_wire::Errno;

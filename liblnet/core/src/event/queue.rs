@@ -1,6 +1,6 @@
 //! Event queues: a ring that readers empty, a handler that is called, or both.
 
-use super::{Event, enter_handler, in_handler};
+use super::{Event, enter_handler, in_handler, unread};
 use crate::sync::{Condvar, Mutex, lock, thread};
 use lnet_log::{LogClass, write_line};
 use lnet_wire::Errno;
@@ -157,6 +157,7 @@ impl EventQueue {
         if let Some(errno) = ring.ended {
             return Err(errno);
         }
+        unread::note(ring.next_write - ring.next_read > 1);
         match ring.next_unread() {
             Some(Some(unread)) => Ok(Some(read(unread))),
             Some(None) | None => Ok(None),

@@ -29,6 +29,18 @@ impl Connection {
         !matches!(self.transmit(Outgoing::noop(cookies)), Transmitted::Ended(_))
     }
 
+    /// Sends delivery ACKs in a NOOP if the connection is open; returns whether it is. They may wait for messages that the thread, if it is
+    /// an application's, sends soon.
+    pub(crate) fn transmit_acks(self: &Arc<Self>, acks: Cookies) -> bool {
+        !matches!(self.transmit(Outgoing::acks_that_wait(acks)), Transmitted::Ended(_))
+    }
+
+    /// Adds delivery ACKs to those of [`Connection::transmit_acks`] that are last in the queue, if a NOOP can carry both; returns whether it
+    /// does.
+    pub(crate) fn join_acks(&self, acks: Cookies) -> bool {
+        lock(&self.tx).open().is_some_and(|mut open| open.join_acks(acks))
+    }
+
     /// Sends a confirmation, with a delivery ACK, if the connection is open; returns whether it is.
     pub(crate) fn transmit_confirmation(
         self: &Arc<Self>,

@@ -2,6 +2,7 @@
 //!
 //! The head is encoded when it is written, beside the heads that leave with it: what is queued is small.
 
+use crate::decide::delivery_acks::join;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, FRAME_LEN, Heads};
@@ -40,8 +41,13 @@ pub(crate) struct Outgoing {
 /// The kind of a head.
 #[derive(Clone, Copy, Debug)]
 enum Frame {
-    Message { carries_origin: bool },
-    Noop,
+    Message {
+        carries_origin: bool,
+    },
+    Noop {
+        /// Whether it has delivery ACKs that may wait for messages.
+        may_wait: bool,
+    },
     Confirmation(Confirmation),
 }
 
@@ -91,7 +97,12 @@ impl Outgoing {
     }
 
     pub(crate) const fn noop(cookies: Cookies) -> Self {
-        Self::without_message(Frame::Noop, cookies)
+        Self::without_message(Frame::Noop { may_wait: false }, cookies)
+    }
+
+    /// Makes a NOOP with delivery ACKs that may wait for messages.
+    pub(super) const fn acks_that_wait(cookies: Cookies) -> Self {
+        Self::without_message(Frame::Noop { may_wait: true }, cookies)
     }
 
     /// Makes a confirmation, with a delivery ACK.
@@ -165,6 +176,20 @@ impl Outgoing {
         }
     }
 
+    pub(super) const fn is_acks_that_wait(&self) -> bool {
+        matches!(self.frame, Frame::Noop { may_wait: true })
+    }
+
+    /// Adds delivery ACKs to a NOOP, if it can carry them, and nothing of it has been written; returns whether it does.
+    pub(super) fn join_acks(&mut self, acks: Cookies) -> bool {
+        if !self.is_acks_that_wait() || self.sent > 0 {
+            return false;
+        }
+        let joined = join(self.cookies, acks);
+        self.cookies = joined.unwrap_or(self.cookies);
+        joined.is_some()
+    }
+
     /// The delivery ACK that goes with the message.
     pub(super) fn carried_ack(&self) -> Option<u64> {
         Some(self.cookies.ack).filter(|ack| *ack != 0)
@@ -227,7 +252,7 @@ impl Outgoing {
                 heads.add_message(self.version, message.header(), self.cookies, carried);
             }
             (Frame::Confirmation(confirmation), _) => heads.add_confirmation(confirmation, self.cookies),
-            (Frame::Noop | Frame::Message { .. }, _) => heads.add_noop(self.cookies),
+            (Frame::Noop { .. } | Frame::Message { .. }, _) => heads.add_noop(self.cookies),
         }
     }
 

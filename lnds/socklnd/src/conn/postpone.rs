@@ -1,20 +1,25 @@
 //! Postponed messages: a thread that takes events from queues, and sends messages in between, sends them together.
 //!
-//! A message is postponed while others that were sent before it on the connection wait for their delivery ACKs. It leaves when the thread
-//! finds no event and waits, when enough has gathered, with the next message that is not postponed, or else when the connection's
-//! scheduler sends delivery ACKs, which wait in the same way.
+//! A message is postponed while others that were sent before it on the connection wait for their delivery ACKs, and a short one also if the
+//! thread has left events in the queue from which it took the last: it comes back for them. So are delivery ACKs for ACKs of LNet that
+//! an application's thread has received, as that takes the events of these next. What is postponed leaves when the thread finds no event and
+//! waits, when enough has gathered, with the next message that is not postponed, or else when the connection's scheduler sends delivery
+//! ACKs, which wait in the same way.
 
 use crate::conn::Connection;
 use crate::late_schedule::LateSender;
 use crate::scheduler::Pollable as _;
 use lnd_common::pending_acks::Wait;
+use lnet_core::event::{forget_left_events, has_left_events};
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-/// Maximum number of messages in a queue to which one is added that is postponed.
-const MAX_MESSAGES: usize = 31;
+/// Maximum number of messages in a queue to which one is added that is postponed, a NOOP with delivery ACKs among them.
+pub(super) const MAX_MESSAGES: usize = 32;
 /// Maximum number of unsent bytes of a connection with postponed messages.
 const MAX_BYTES: usize = 128 * 1024;
+/// The same if no message on the connection waits for its delivery ACK: the peer may have nothing else to do.
+const MAX_FIRST_BYTES: usize = 16 * 1024;
 /// Maximum number of connections with messages that a thread has postponed.
 const MAX_CONNECTIONS: usize = 16;
 /// Number of messages that a thread postpones after a wait. A thread that sends more than that does not take an event for each.
@@ -36,27 +41,34 @@ pub(super) struct Load {
     pub(super) queued: usize,
     /// The number of bytes that are not sent, with those of the message.
     pub(super) unsent: usize,
-    /// The number of messages that wait for their delivery ACKs, with this one and those in the queue.
-    pub(super) unacked: usize,
+    /// Whether messages that have been sent wait for their delivery ACKs.
+    pub(super) is_awaiting_acks: bool,
+    /// Whether these are delivery ACKs, for which nobody waits.
+    pub(super) is_acks: bool,
 }
 
 impl Load {
-    /// Whether a message is postponed: others are under way, and there is room for more.
-    const fn postpones(self) -> bool {
-        self.unacked > self.queued + 1 && self.queued < MAX_MESSAGES && self.unsent <= MAX_BYTES
+    /// Whether something is postponed: there is room for more, and it need not leave at once. `more_follows`: the thread will probably
+    /// send more soon.
+    fn postpones(self, more_follows: impl FnOnce() -> bool) -> bool {
+        let most = if self.is_awaiting_acks { MAX_BYTES } else { MAX_FIRST_BYTES };
+        self.queued < MAX_MESSAGES
+            && self.unsent <= most
+            && (self.is_awaiting_acks || self.is_acks || more_follows())
     }
 }
 
-/// Whether the calling thread postpones a message on a connection with this load; then [`note`] is to be called.
+/// Whether the calling thread postpones what it sends on a connection with this load; then [`note`] is to be called.
 pub(super) fn postpones(load: Load) -> bool {
     LEFT.get() > 0
-        && load.postpones()
+        && load.postpones(has_left_events)
         && (!ANY.get() || POSTPONED.with_borrow(|all| all.len() < MAX_CONNECTIONS))
 }
 
 /// Notes that the calling thread has queued a message on `connection` and postponed it. `is_first`: nothing else is queued.
 pub(super) fn note(connection: &Arc<Connection>, is_first: bool) {
     LEFT.set(LEFT.get().saturating_sub(1));
+    forget_left_events();
     ANY.set(true);
     POSTPONED.with_borrow_mut(|all| {
         if !all.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(connection))) {
@@ -97,19 +109,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_postponed_while_others_are_under_way_and_there_is_room() {
-        for (queued, unsent, unacked, postpones) in [
-            (0, 100, 1, false),
-            (0, 100, 2, true),
-            (1, 200, 2, false),
-            (1, 200, 3, true),
-            (MAX_MESSAGES - 1, 200, 2 * MAX_MESSAGES, true),
-            (MAX_MESSAGES, 200, 2 * MAX_MESSAGES, false),
-            (1, MAX_BYTES, 3, true),
-            (1, MAX_BYTES + 1, 3, false),
+    fn a_message_is_postponed_while_others_are_under_way_or_more_follow_and_there_is_room() {
+        for (queued, unsent, is_awaiting_acks, is_acks, more_follows, postpones) in [
+            (0, 100, false, false, false, false),
+            (0, 100, true, false, false, true),
+            (0, 100, false, true, false, true),
+            (0, 100, false, false, true, true),
+            (MAX_MESSAGES - 1, 200, true, true, true, true),
+            (MAX_MESSAGES, 200, true, true, true, false),
+            (1, MAX_BYTES, true, false, false, true),
+            (1, MAX_BYTES + 1, true, false, true, false),
+            (0, MAX_FIRST_BYTES, false, false, true, true),
+            (0, MAX_FIRST_BYTES + 1, false, true, true, false),
         ] {
-            let load = Load { queued, unsent, unacked };
-            assert_eq!(load.postpones(), postpones, "{load:?}");
+            let load = Load { queued, unsent, is_awaiting_acks, is_acks };
+            assert_eq!(load.postpones(|| more_follows), postpones, "{load:?}, {more_follows}");
         }
     }
 }

@@ -3,8 +3,9 @@
 
 use super::cork;
 use super::outgoing::{Occupied, Outgoing};
-use super::postpone::Load;
-use crate::driver_thread::ThreadNumber;
+use super::postpone::{self, Load};
+use crate::driver_thread::{ThreadNumber, is_app_poller};
+use crate::proto::frame::Cookies;
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::{AfterWrite, Unacked};
@@ -17,8 +18,8 @@ const MAX_NOOPS: usize = 1024;
 
 /// Maximum length of the payload of a small message. The credits of one come back when it is written, at the latest (wire-tcp 9).
 const MAX_SMALL: u32 = 4096;
-/// Maximum number of messages in a queue whose credits come back before they are written.
-const MAX_QUEUED_WITHOUT_CREDITS: usize = 32;
+/// Maximum number of messages in a queue whose credits come back before they are written: those that leave with one system call.
+const MAX_QUEUED_WITHOUT_CREDITS: usize = postpone::MAX_MESSAGES + 1;
 /// Maximum number of messages of a connection without delivery ACKs, from which on small ones keep their credits, too.
 const MAX_UNACKED: usize = 64;
 
@@ -154,12 +155,25 @@ impl Writer {
 
 impl OpenSide<'_> {
     /// The load of the connection with `out`, of which `unsent` bytes are to be sent in all, if `out` may be postponed: nobody writes,
-    /// and the delivery ACKs of messages of this kind come soon.
+    /// and it is a message whose delivery ACK comes soon, or the thread will look for events after it has received.
     pub(super) fn load(&self, out: &Outgoing, unsent: usize) -> Option<Load> {
-        let is_whole = out.arrival.is_none();
-        let may_wait =
-            *self.writer == Writer::Nobody && out.cookie.is_some() && is_whole && !cork::is_corking();
-        may_wait.then(|| Load { queued: self.queue.len(), unsent, unacked: self.unacked.len() })
+        let is_acks = out.is_acks_that_wait();
+        let may_wait = if is_acks {
+            is_app_poller()
+        } else {
+            out.cookie.is_some() && out.arrival.is_none() && !cork::is_corking()
+        };
+        if *self.writer != Writer::Nobody || !may_wait {
+            return None;
+        }
+        let queued = self.queue.len();
+        let is_awaiting_acks = self.unacked.len() > queued + usize::from(!is_acks);
+        Some(Load { queued, unsent, is_awaiting_acks, is_acks })
+    }
+
+    /// Adds delivery ACKs to those that are last in the queue, if a NOOP can carry both; returns whether it does.
+    pub(super) fn join_acks(&mut self, acks: Cookies) -> bool {
+        self.queue.back_mut().is_some_and(|last| last.join_acks(acks))
     }
 
     /// Queues a message. Returns its credits if a thread writes the queue soon: the next messages leave with it, and do not wait for

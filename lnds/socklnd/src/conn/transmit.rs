@@ -20,8 +20,8 @@ use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-/// Maximum number of messages written with one system call.
-const BATCH: usize = 32;
+/// Maximum number of messages written with one system call: as many as are postponed, and the one that is not any more.
+const BATCH: usize = postpone::MAX_MESSAGES + 1;
 /// Number of system calls for other threads' messages after which a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
 

@@ -4,6 +4,9 @@
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 
+/// Maximum length of a range of delivery ACKs: a node of this implementation sends a range before it is longer.
+pub(crate) const MAX_ACK_RANGE: u64 = 64;
+
 /// The choice of messages that ask for a delivery ACK, if the peer can send one. A message that does not ask is
 /// complete when it has been passed to the socket, whether or not it arrives, like small messages in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +106,16 @@ pub(crate) fn pack(acks: &mut [u64]) -> impl Iterator<Item = Cookies> {
         }
         single.take().map(|ack| Cookies { request: 0, ack })
     })
+}
+
+/// Returns the NOOP that carries the delivery ACKs of two, which are ranges, if the second follows on the first, and they are not too many
+/// together.
+pub(crate) fn join(first: Cookies, second: Cookies) -> Option<Cookies> {
+    let is_range = |cookies: Cookies| cookies.request != 0 && cookies.request <= cookies.ack;
+    let follows = first.ack.checked_add(1) == Some(second.request);
+    let joined = Cookies { request: first.request, ack: second.ack };
+    let may_join = is_range(first) && is_range(second) && follows;
+    (may_join && joined.ack - joined.request < MAX_ACK_RANGE).then_some(joined)
 }
 
 #[cfg(test)]
@@ -207,6 +220,29 @@ mod tests {
         for (acks, want) in table {
             let got: Vec<_> = pack(&mut acks.to_vec()).map(|noop| (noop.request, noop.ack)).collect();
             assert_eq!(got, want, "{acks:?}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_delivery_acks_that_follow_each_other_join_up_to_the_longest() {
+        let most = MAX_ACK_RANGE;
+        for (first, second, want) in [
+            ((7, 10), (11, 12), Some((7, 12))),
+            ((7, 7), (8, 8), Some((7, 8))),
+            ((7, 10), (12, 13), None),
+            ((7, 10), (10, 13), None),
+            ((11, 12), (7, 10), None),
+            ((0, 10), (11, 12), None),
+            ((7, 10), (0, 11), None),
+            ((9, 7), (8, 9), None),
+            ((8, 10), (11, 9), None),
+            ((2, most), (most + 1, most + 1), Some((2, most + 1))),
+            ((2, most), (most + 1, most + 2), None),
+            ((u64::MAX, u64::MAX), (0, 1), None),
+        ] {
+            let cookies = |(request, ack)| Cookies { request, ack };
+            let got = join(cookies(first), cookies(second)).map(|noop| (noop.request, noop.ack));
+            assert_eq!(got, want, "{first:?} {second:?}");
         }
     }
 

@@ -74,14 +74,15 @@ impl Peer {
         let most = self.ni.shared.config.ni.peer_credits as usize / 2;
         let added = self.pending_acks.add(cookie, of, node.map(|node| (node, most)));
         if let Some(batch) = added.full {
-            self.send_batch(batch);
+            self.send_batch(batch, of == AckFor::LnetAck);
         }
         if let Some(wait) = added.list {
             scheduler.note_late_sender(Weak::clone(&self.this) as Weak<dyn LateSender>, wait);
         }
     }
 
-    fn send_batch(&self, mut batch: Batch) {
+    /// Sends delivery ACKs, which `may_wait` for messages of the thread.
+    fn send_batch(&self, mut batch: Batch, may_wait: bool) {
         let acks = batch.acks();
         if acks.is_empty() {
             return;
@@ -96,12 +97,18 @@ impl Peer {
         for _ in &*acks {
             self.ni.counts.acks.add();
         }
-        for noop in pack(acks) {
+        let transmit = |connection: &Arc<Connection>, noop| {
+            if may_wait && connection.join_acks(noop) {
+                return true;
+            }
             self.ni.counts.ack_noops.add();
-            if !connection.transmit_noop(noop)
+            if may_wait { connection.transmit_acks(noop) } else { connection.transmit_noop(noop) }
+        };
+        for noop in pack(acks) {
+            if !transmit(&connection, noop)
                 && let Some(other) = self.instead_of(&connection)
             {
-                other.transmit_noop(noop);
+                transmit(&other, noop);
             }
         }
     }
@@ -123,7 +130,7 @@ impl LateSender for Peer {
         let aged = self.pending_acks.take_aged();
         let stays = aged.is_none();
         if let Some(batch) = aged {
-            self.send_batch(batch);
+            self.send_batch(batch, false);
         }
         stays
     }
@@ -135,7 +142,7 @@ impl Peer {
         // First: what is held from now on is listed again.
         let holds = self.confirmations_listed.swap(false, Ordering::SeqCst);
         let batch = self.pending_acks.take_all();
-        self.send_batch(batch);
+        self.send_batch(batch, false);
         if holds {
             self.send_queues();
         }

@@ -2,7 +2,7 @@
 
 use super::state::{Report, RxEnd};
 use crate::conn::{ConnPhase, Connection, Task};
-use crate::decide::delivery_acks::AcksIn;
+use crate::decide::delivery_acks::{AcksIn, MAX_ACK_RANGE};
 use crate::driver_thread::is_app_poller;
 use crate::sync::lock;
 use lnd_common::message_id::MessageId;
@@ -11,9 +11,6 @@ use lnd_common::unacked::NotOutstanding;
 use lnet_wire::{Body, Header};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Maximum length of a range of delivery ACKs: a node of this implementation sends a range before it is longer.
-const MAX_ACK_RANGE: u64 = 64;
 
 impl Connection {
     /// Handles delivery ACKs for messages of any connection of the peer. If a request arrives with them that the
