@@ -3,10 +3,11 @@
 
 mod support;
 
-use lnet_core::NiTunables;
 use lnet_core::lnd::{Driver, Progress};
-use lnet_wire::Nid;
-use socklnd::proto::ConnectionType;
+use lnet_core::{EventKind, MdMemory, MdOptions, MdSpec, NiTunables};
+use lnet_wire::{Body, Header, Nid};
+use socklnd::proto::frame::{Cookies, Head};
+use socklnd::proto::{ConnectionType, Version};
 use std::time::Duration;
 use support::*;
 
@@ -33,6 +34,59 @@ fn a_message_that_is_postponed_leaves_soon_although_its_thread_does_not_wait() {
         let (_, _, payload) = raw.read_lnet();
         assert_eq!(number_of(&payload), number_of(pattern(8, number)));
     }
+}
+
+#[test]
+fn a_message_for_one_of_several_events_leaves_soon_although_its_thread_does_not_come_back_for_the_others() {
+    let (node, mut raw, peer) = node_and_reading_peer();
+    assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
+    let data_path = node.core.data_path();
+    let eq = Some(data_path.eq_alloc(64, None).unwrap());
+    for number in 0..20 {
+        for _ in 0..2 {
+            let options = MdOptions(0);
+            let spec = MdSpec { start: 0, length: 0, threshold: 1, max_size: 0, options, user_ptr: 0, eq };
+            let md = data_path.md_bind(spec, MdMemory::contiguous(0, 0), false).unwrap();
+            data_path.md_unlink(md).unwrap();
+        }
+        assert!(data_path.eq_get(eq.unwrap()).unwrap().is_some());
+        node.put(node.bind_bytes(pattern(8, number)), peer, false);
+        let (_, cookies, payload) = raw.read_lnet();
+        assert_eq!(number_of(&payload), number_of(pattern(8, number)));
+        // Nothing is under way when the next one is sent.
+        raw.send(Head::noop(Cookies { request: 0, ack: cookies.request }).bytes());
+        node.expect(EventKind::Send);
+    }
+}
+
+#[test]
+fn delivery_acks_that_wait_for_messages_of_a_thread_leave_soon_although_it_sends_none() {
+    const COUNT: u64 = 40;
+    let (node, mut raw, peer) = node_and_reading_peer();
+    (0..COUNT).for_each(|_| node.put(node.bind_bytes(pattern(8, 1)), peer, true));
+    let mut acks = Vec::new();
+    for number in 1..=COUNT {
+        let (put, cookies, _) = raw.read_lnet();
+        let Body::Put { ack: Some(handle), match_bits, .. } = put.body else { panic!("{put:?}") };
+        let body = Body::Ack { handle, match_bits, accepted: 8 };
+        let header = Header { body, ..put_header(peer, node.nid, 0, false) };
+        let cookies = Cookies { request: message_id(7, number), ack: cookies.request };
+        acks.extend(message(Version::V3, &header, cookies, &[]));
+    }
+    raw.send(&acks);
+    let mut left = 2 * COUNT;
+    while left > 0 {
+        assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
+        while node.event_within(Duration::ZERO).is_some() {
+            left -= 1;
+        }
+    }
+    let mut acknowledged = Vec::new();
+    while acknowledged.len() < COUNT as usize {
+        let Cookies { request, ack } = raw.read_noop();
+        acknowledged.extend(if request == 0 { ack..=ack } else { request..=ack });
+    }
+    assert_eq!(acknowledged, (1..=COUNT).map(|number| message_id(7, number)).collect::<Vec<_>>());
 }
 
 #[test]
