@@ -3,12 +3,15 @@
 #[cfg(not(loom))]
 use std::sync::TryLockError;
 #[cfg(not(loom))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
 #[cfg(not(loom))]
 pub(crate) use std::thread;
 
+#[cfg(not(loom))]
+pub(crate) use lnet_os::spinlock::{Spinlock, SpinlockGuard};
+
 #[cfg(loom)]
-pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, RwLock};
 #[cfg(loom)]
 pub(crate) use loom::thread;
 
@@ -36,13 +39,21 @@ fn wait_for<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Locks `values` for reading, as [`lock`] does.
-#[inline(always)]
-pub(crate) fn read<T>(values: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    values.read().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
+/// A lock that loom knows in place of [`lnet_os::spinlock::Spinlock`].
+#[cfg(loom)]
+#[derive(Debug, Default)]
+pub(crate) struct Spinlock<T>(Mutex<T>);
 
-/// Locks `values` for writing, as [`lock`] does.
-pub(crate) fn write<T>(values: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    values.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+#[cfg(loom)]
+pub(crate) type SpinlockGuard<'a, T> = MutexGuard<'a, T>;
+
+#[cfg(loom)]
+impl<T> Spinlock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        lock(&self.0)
+    }
 }

@@ -37,6 +37,7 @@ pub mod peer_cred;
 pub mod shared_memory;
 #[cfg(unix)]
 pub mod socket;
+pub mod spinlock;
 #[cfg(unix)]
 pub mod stop_point;
 #[cfg(unix)]

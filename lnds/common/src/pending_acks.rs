@@ -1,9 +1,9 @@
 //! Delivery ACKs that are owed to a peer: each goes with the next message to it, or with other ACKs after a while.
 
 use crate::first_ack::{FirstAck, Put};
-use crate::sync::lock;
+use lnet_os::spinlock::Spinlock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Maximum number of pending ACKs: by default a peer sends as many messages without getting one.
 const MAX_PENDING: usize = 8;
@@ -37,7 +37,7 @@ pub struct PendingAcks {
     first: FirstAck,
     /// Number of ACKs in the batch, readable without the lock.
     count: AtomicUsize,
-    kept: Mutex<PendingBatch>,
+    kept: Spinlock<PendingBatch>,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ impl PendingAcks {
                 Put::ToBeListed => return Added { list: self.list_short(), full: None },
             }
         }
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         if let Some((node, _)) = node {
             kept.set_node(node);
         }
@@ -116,7 +116,7 @@ impl PendingAcks {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         let batch = &mut kept.batch;
         let first = (batch.len > 0).then_some(batch.acks[0])?;
         batch.acks.copy_within(1.., 0);
@@ -130,7 +130,7 @@ impl PendingAcks {
 
     /// Takes all ACKs. The peer has been taken off the list of those that wait for a short time.
     pub fn take_all(&self) -> Batch {
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         kept.push_first(self.first.unlist());
         self.take(&mut kept)
     }
@@ -138,7 +138,7 @@ impl PendingAcks {
     /// Takes all ACKs if some of them were there at the last call, too; `None` if there are only others, and then the peer stays on
     /// the list of those that wait for a long time.
     pub fn take_aged(&self) -> Option<Batch> {
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         if kept.batch.len > 0 && !kept.aged {
             kept.aged = true;
             return None;
@@ -167,7 +167,7 @@ impl PendingAcks {
     /// Does the same for an ACK that waits for a short time.
     #[cold]
     fn list_short(&self) -> Option<Wait> {
-        self.list(&mut lock(&self.kept), Wait::Short)
+        self.list(&mut self.kept.lock(), Wait::Short)
     }
 }
 

@@ -41,7 +41,7 @@ fn a_message_for_one_of_several_events_leaves_soon_although_its_thread_does_not_
     let (node, mut raw, peer) = node_and_reading_peer();
     assert_ne!(node.driver.progress(Duration::ZERO), Progress::NotOffered);
     let data_path = node.core.data_path();
-    let eq = Some(data_path.eq_alloc(64, None).unwrap());
+    let queue = data_path.eq_alloc(64, None).unwrap();
     for number in 0..20 {
         for _ in 0..2 {
             let options = MdOptions(0);
@@ -49,7 +49,7 @@ fn a_message_for_one_of_several_events_leaves_soon_although_its_thread_does_not_
             let md = data_path.md_bind(spec, MdMemory::contiguous(0, 0), false).unwrap();
             data_path.md_unlink(md).unwrap();
         }
-        assert!(data_path.eq_get(eq.unwrap()).unwrap().is_some());
+        assert!(data_path.eq_get(queue).unwrap().is_some());
         node.put(node.bind_bytes(pattern(8, number)), peer, false);
         let (_, cookies, payload) = raw.read_lnet();
         assert_eq!(number_of(&payload), number_of(pattern(8, number)));

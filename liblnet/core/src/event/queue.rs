@@ -1,7 +1,7 @@
 //! Event queues: a ring that readers empty, a handler that is called, or both.
 
 use super::{Event, enter_handler, in_handler, unread};
-use crate::sync::{Condvar, Mutex, lock, thread};
+use crate::sync::{Condvar, Mutex, Spinlock, lock, thread};
 use lnet_log::{LogClass, write_line};
 use lnet_wire::Errno;
 use std::fmt;
@@ -22,7 +22,7 @@ const MAX_RING: u32 = 1 << 22;
 pub struct EventQueue {
     /// Whether the ring has room for events.
     keeps: bool,
-    ring: Mutex<Ring>,
+    ring: Spinlock<Ring>,
     handler: Option<EventHandler>,
     /// The function that passes the events on, in place of a ring and a handler.
     forwarder: Option<EventHandler>,
@@ -76,7 +76,7 @@ impl EventQueue {
             return Err(Errno::NoMemory);
         }
         let slots = if count > 0 { count.next_power_of_two() as usize } else { 0 };
-        let ring = Mutex::new(Ring::new(slots)?);
+        let ring = Spinlock::new(Ring::new(slots)?);
         let users = Mutex::new(Users::default());
         let last_event_delivered = Condvar::new();
         Ok(Self { keeps: count > 0, ring, handler, forwarder: None, users, last_event_delivered })
@@ -85,7 +85,7 @@ impl EventQueue {
     /// A queue whose events `forward` passes on, for example to another process. It is called with the lock of the event's MD: it is
     /// brief, and calls nothing of the node.
     pub fn forwarding(forward: EventHandler) -> Result<Self, Errno> {
-        let (ring, users) = (Mutex::new(Ring::new(0)?), Mutex::new(Users::default()));
+        let (ring, users) = (Spinlock::new(Ring::new(0)?), Mutex::new(Users::default()));
         let (handler, forwarder) = (None, Some(forward));
         Ok(Self { keeps: false, ring, handler, forwarder, users, last_event_delivered: Condvar::new() })
     }
@@ -114,7 +114,7 @@ impl EventQueue {
     #[inline(always)]
     fn store(&self, write: impl FnOnce(&mut Event)) {
         let first_loss = {
-            let ring = &mut *lock(&self.ring);
+            let ring = &mut *self.ring.lock();
             ring.push(write);
             ring.wake_readers();
             ring.first_loss()
@@ -127,13 +127,13 @@ impl EventQueue {
     #[inline(never)]
     fn handle(&self, event: &Event, handler: &EventHandler) {
         let sequence =
-            if self.keeps { lock(&self.ring).push(|place| *place = *event) } else { event.sequence };
+            if self.keeps { self.ring.lock().push(|place| *place = *event) } else { event.sequence };
         {
             let _inside = enter_handler();
             handler(&Event { sequence, ..*event });
         }
         if self.keeps {
-            lock(&self.ring).wake_readers();
+            self.ring.lock().wake_readers();
         }
     }
 
@@ -153,7 +153,7 @@ impl EventQueue {
     /// node.
     #[inline(always)]
     pub fn get_with<R>(&self, read: impl FnOnce(&Polled) -> R) -> Result<Option<R>, Errno> {
-        let ring = &mut *lock(&self.ring);
+        let ring = &mut *self.ring.lock();
         if let Some(errno) = ring.ended {
             return Err(errno);
         }
@@ -167,20 +167,20 @@ impl EventQueue {
     /// Ends reading: threads that wait are woken, and [`EventQueue::get`] returns `why` from now on; of several calls the first
     /// counts. Unread events are lost.
     pub fn end(&self, why: Errno) {
-        let ring = &mut *lock(&self.ring);
+        let ring = &mut *self.ring.lock();
         ring.ended.get_or_insert(why);
         ring.wake_readers();
     }
 
     /// Unparks the calling thread at every event and at the end, until [`EventQueue::leave_reader`].
     pub fn join_reader(&self) {
-        lock(&self.ring).readers.push(thread::current());
+        self.ring.lock().readers.push(thread::current());
     }
 
     /// Ends the effect of [`EventQueue::join_reader`].
     pub fn leave_reader(&self) {
         let this = thread::current().id();
-        let readers = &mut lock(&self.ring).readers;
+        let readers = &mut self.ring.lock().readers;
         if let Some(at) = readers.iter().position(|reader| reader.id() == this) {
             readers.swap_remove(at);
         }

@@ -7,7 +7,7 @@
 //! Layout, opaque to everyone else: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot. A slot
 //! whose generations are used up is retired.
 
-use crate::sync::{RwLock, RwLockReadGuard, read, write};
+use crate::sync::{Spinlock, SpinlockGuard};
 use lnet_wire::Errno;
 use std::cell::Cell;
 
@@ -174,12 +174,11 @@ impl<T> HandleSlots<T> {
 /// A table of objects that any thread finds by handle.
 #[derive(Debug)]
 pub(crate) struct HandleTable<T> {
-    /// Read for each message, and written only when an object comes or goes.
-    shards: [RwLock<HandleSlots<T>>; SHARDS],
+    shards: [Spinlock<HandleSlots<T>>; SHARDS],
 }
 
-/// One of the tables, locked for reading, and a slot of it.
-pub(crate) type TableOf<'a, T> = (RwLockReadGuard<'a, HandleSlots<T>>, HandleSlot);
+/// One of the tables, locked, and a slot of it.
+pub(crate) type TableOf<'a, T> = (SpinlockGuard<'a, HandleSlots<T>>, HandleSlot);
 
 impl<T: Clone> HandleTable<T> {
     /// A table for the incarnation `incarnation` of a node, whose handles differ from those of other incarnations.
@@ -187,13 +186,13 @@ impl<T: Clone> HandleTable<T> {
         // Mixed, as the numbers of incarnations differ in their low bits; at least three quarters of the generations
         // are left.
         let first = (incarnation.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
-        Self { shards: std::array::from_fn(|_| RwLock::new(HandleSlots::beginning_with(first))) }
+        Self { shards: std::array::from_fn(|_| Spinlock::new(HandleSlots::beginning_with(first))) }
     }
 
     /// Inserts the object that `make` returns for its place.
     pub(crate) fn insert(&self, make: impl FnOnce(Place) -> T) -> Result<T, Errno> {
         let table = shard_of_this_thread();
-        let mut shard = write(&self.shards[usize::from(table)]);
+        let mut shard = self.shards[usize::from(table)].lock();
         let slot = shard.insert(|slot| make(Place { table, slot }))?;
         shard.get(slot).cloned().ok_or(Errno::NoMemory)
     }
@@ -208,22 +207,22 @@ impl<T: Clone> HandleTable<T> {
     #[inline]
     pub(crate) fn table_of(&self, place: Option<Place>) -> Option<TableOf<'_, T>> {
         let place = place?;
-        Some((read(self.shards.get(usize::from(place.table))?), place.slot))
+        Some((self.shards.get(usize::from(place.table))?.lock(), place.slot))
     }
 
     pub(crate) fn remove(&self, place: Option<Place>) -> Option<T> {
         let place = place?;
-        write(self.shards.get(usize::from(place.table))?).remove(place.slot)
+        self.shards.get(usize::from(place.table))?.lock().remove(place.slot)
     }
 
     /// All objects, one shard after the other.
     pub(crate) fn all(&self) -> Vec<T> {
-        self.shards.iter().flat_map(|shard| read(shard).all().cloned().collect::<Vec<_>>()).collect()
+        self.shards.iter().flat_map(|shard| shard.lock().all().cloned().collect::<Vec<_>>()).collect()
     }
 
     /// Removes all objects; only during the shutdown.
     pub(crate) fn drain(&self) -> Vec<T> {
-        self.shards.iter().flat_map(|shard| write(shard).drain()).collect()
+        self.shards.iter().flat_map(|shard| shard.lock().drain()).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle, MemoryOwner};
 use crate::environment::time::Time;
 use crate::event::{DeliveryOrder, Event, EventQueue, in_handler};
-use crate::sync::{Condvar, Mutex, MutexGuard, lock};
+use crate::sync::{Condvar, Mutex, Spinlock, SpinlockGuard, lock};
 use lnet_wire::{Errno, Nid, Pid};
 use std::sync::{Arc, Weak};
 
@@ -25,7 +25,9 @@ pub(crate) struct Md {
     attached: Option<MeHandle>,
     queue: Option<Arc<EventQueue>>,
     keeper: Keeper,
-    state: Mutex<MdState>,
+    state: Spinlock<MdState>,
+    /// Where the threads in [`Md::wait_until_delivered`] wait.
+    waiting: Mutex<()>,
     delivered: Condvar,
 }
 
@@ -194,7 +196,8 @@ impl Md {
             attached,
             queue,
             keeper,
-            state: Mutex::new(state),
+            state: Spinlock::new(state),
+            waiting: Mutex::new(()),
             delivered: Condvar::new(),
         }
     }
@@ -235,7 +238,7 @@ impl Md {
 
     /// The number of operations started and not completed.
     pub(crate) fn busy(&self) -> u32 {
-        lock(&self.state).busy
+        self.state.lock().busy
     }
 
     /// The description of the MD by its creator.
@@ -283,22 +286,22 @@ impl Md {
 
     /// Whether no new operation may start, nor a response arrive.
     pub(crate) fn is_unlinking(&self) -> bool {
-        lock(&self.state).unlinking
+        self.state.lock().unlinking
     }
 
     pub(crate) fn is_aborted(&self) -> bool {
-        lock(&self.state).aborted
+        self.state.lock().aborted
     }
 
     /// Whether no further operation fits (c-abi 3.6).
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.exhausted(&lock(&self.state))
+        self.exhausted(&self.state.lock())
     }
 
     /// Commits an incoming PUT or GET, if this MD accepts it (MA-11 to MA-13, without the match criteria).
     #[inline(always)]
     pub(crate) fn commit_put_or_get(&self, access: Access) -> Commit {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.unlinking || self.exhausted(state) || !self.spec.options.has(access.needs) {
             return Commit::No;
         }
@@ -332,7 +335,7 @@ impl Md {
         if self.attached.is_some() {
             return None;
         }
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.unlinking || state.threshold == Some(0) {
             return None;
         }
@@ -361,7 +364,7 @@ impl Md {
         if length > room && !self.spec.options.has(MdOptions::TRUNCATE) {
             return None;
         }
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.unlinking || state.threshold == Some(0) {
             return None;
         }
@@ -374,7 +377,7 @@ impl Md {
 
     /// Measures the response to a request that was called at this time, unless the MD awaits others, which it could be taken for.
     pub(crate) fn measure_response(&self, begun: Time) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.acks_due.saturating_add(state.replies_due) == 1 {
             state.begun = Some(begun);
         }
@@ -383,7 +386,7 @@ impl Md {
     /// Sets the deadline and the NID of the awaited responses (HE-40).
     #[inline(always)]
     pub(crate) fn track(&self, tracker: ResponseTracker) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.acks_due > 0 || state.replies_due > 0 {
             state.set_tracker(tracker);
         }
@@ -391,7 +394,7 @@ impl Md {
 
     /// Removes the tracker of a request that is not sent now, unless that of another request has replaced it.
     pub(crate) fn untrack(&self, number: TrackerNumber) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.tracker_number == number {
             state.tracker = None;
         }
@@ -399,23 +402,23 @@ impl Md {
 
     /// Records that the request is resent to another NID.
     pub(crate) fn goes_to(&self, asked: Nid) {
-        if let Some(tracker) = &mut lock(&self.state).tracker {
+        if let Some(tracker) = &mut self.state.lock().tracker {
             tracker.asked = asked;
         }
     }
 
     /// Whether all responses of this kind have arrived, which proves that their requests have arrived.
     pub(crate) fn has_response(&self, response: ResponseKind) -> bool {
-        *lock(&self.state).due(response) == 0
+        *self.state.lock().due(response) == 0
     }
 
     pub(crate) fn is_tracked(&self) -> bool {
-        lock(&self.state).tracker.is_some()
+        self.state.lock().tracker.is_some()
     }
 
     /// The wait for responses at this time; a timeout is returned once.
     pub(crate) fn response_state(&self, now: Time) -> ResponseState {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.unlinking {
             return ResponseState::No;
         }
@@ -430,7 +433,7 @@ impl Md {
     /// Undoes [`Md::new`] for an MD that could not be attached, unless a caller has guessed its handle and unlinked
     /// it.
     pub(crate) fn discard(&self) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.ended {
             return;
         }
@@ -456,7 +459,7 @@ impl Md {
         response: Option<ResponseKind>,
         write: impl FnOnce(&mut Event),
     ) -> Completion {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(response) = response {
             state.forgo(response);
         }
@@ -490,7 +493,7 @@ impl Md {
     }
 
     fn unlink_as(&self, aborted: bool) -> Result<Completion, Errno> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.unlinking {
             return Err(Errno::NotFound);
         }
@@ -512,12 +515,12 @@ impl Md {
         if self.queue.is_none() || in_handler() {
             return;
         }
-        let mut state = lock(&self.state);
-        state.events.begin_wait();
-        while state.events.is_delivering() {
-            state = self.delivered.wait(state).unwrap_or_else(|e| e.into_inner());
+        let mut waiting = lock(&self.waiting);
+        self.state.lock().events.begin_wait();
+        while self.state.lock().events.is_delivering() {
+            waiting = self.delivered.wait(waiting).unwrap_or_else(|e| e.into_inner());
         }
-        state.events.end_wait();
+        self.state.lock().events.end_wait();
     }
 
     fn exhausted(&self, state: &MdState) -> bool {
@@ -542,7 +545,7 @@ impl Md {
 
     /// Delivers an event after those before it; it is the `last` one or not. Consumes the lock under which its position was decided.
     #[inline(always)]
-    fn deliver(&self, state: MutexGuard<'_, MdState>, last: bool, write: impl FnOnce(&mut Event)) {
+    fn deliver(&self, state: SpinlockGuard<'_, MdState>, last: bool, write: impl FnOnce(&mut Event)) {
         let Some(queue) = &self.queue else { return };
         if last {
             queue.md_ending();
@@ -562,7 +565,7 @@ impl Md {
     fn deliver_in_order(
         &self,
         queue: &EventQueue,
-        mut state: MutexGuard<'_, MdState>,
+        mut state: SpinlockGuard<'_, MdState>,
         write: impl FnOnce(&mut Event),
     ) {
         let mut next = state.events.begin(Event::written(write));
@@ -576,12 +579,21 @@ impl Md {
     }
 
     fn next_to_deliver(&self) -> Option<Event> {
-        let events = &mut lock(&self.state).events;
-        let next = events.next_event();
-        if next.is_none() && events.has_waiters() {
-            self.delivered.notify_all();
+        let (next, has_waiters) = {
+            let events = &mut self.state.lock().events;
+            (events.next_event(), events.has_waiters())
+        };
+        if next.is_none() && has_waiters {
+            self.wake_waiting();
         }
         next
+    }
+
+    /// Wakes the threads in [`Md::wait_until_delivered`], after the change for which they look.
+    fn wake_waiting(&self) {
+        // A thread that has just looked waits by now.
+        drop(lock(&self.waiting));
+        self.delivered.notify_all();
     }
 }
 
@@ -598,8 +610,8 @@ impl Drop for Turn<'_> {
             self.queue.md_ended();
         }
         if std::thread::panicking() {
-            lock(&self.md.state).events.give_up();
-            self.md.delivered.notify_all();
+            self.md.state.lock().events.give_up();
+            self.md.wake_waiting();
         }
     }
 }

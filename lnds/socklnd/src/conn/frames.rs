@@ -5,7 +5,6 @@ use super::send_side::Transmitted;
 use crate::conn::Connection;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
-use crate::sync::lock;
 use lnet_core::Confirmation;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -38,7 +37,7 @@ impl Connection {
     /// Adds delivery ACKs to those of [`Connection::transmit_acks`] that are last in the queue, if a NOOP can carry both; returns whether it
     /// does.
     pub(crate) fn join_acks(&self, acks: Cookies) -> bool {
-        lock(&self.tx).open().is_some_and(|mut open| open.join_acks(acks))
+        self.tx.lock().open().is_some_and(|mut open| open.join_acks(acks))
     }
 
     /// Sends a confirmation, with a delivery ACK, if the connection is open; returns whether it is.
@@ -53,7 +52,7 @@ impl Connection {
     /// Keeps a confirmation for the next message to the peer, if messages to it are under way, since then more will follow. Returns
     /// whether it did; then [`Connection::on_writable`] must come soon, in case nothing follows.
     pub(crate) fn hold_confirmation(&self, confirmation: Confirmation, id: NonZeroU64) -> bool {
-        let mut side = lock(&self.tx);
+        let mut side = self.tx.lock();
         let Some(open) = side.open() else { return false };
         let holds = !open.unacked.is_empty() && open.queue.len() < MAX_HELD;
         if holds {

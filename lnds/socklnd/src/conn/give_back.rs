@@ -3,7 +3,6 @@
 use super::outgoing::Outgoing;
 use super::send_side::{EndedMessage, OpenSide, SendSide};
 use crate::conn::Connection;
-use crate::sync::lock;
 use lnd_common::conn_error::{BytesSent, ConnError};
 use lnd_common::message_id::MessageId;
 use lnd_common::pending_acks::AckFor;
@@ -15,7 +14,7 @@ impl Connection {
     /// Ends sending. Queued messages come back. Messages that are written and have no delivery ACK stay until
     /// [`Connection::fail_unacked`]. Returns how many messages came back.
     pub(crate) fn stop_sending(&self, conn_error: ConnError) -> usize {
-        let queue = lock(&self.tx).end(conn_error);
+        let queue = self.tx.lock().end(conn_error);
         let mut count = 0;
         for (message, result) in queue.into_iter().filter_map(|out| self.given_back(out, conn_error)) {
             self.ni.finalize(message, result);
@@ -27,7 +26,7 @@ impl Connection {
     /// Takes back the messages of which no byte has been written; the others stay. Delivery ACKs that would go with them wait again.
     pub(crate) fn withdraw(self: &Arc<Self>) -> Vec<Pooled<OutgoingMessage>> {
         let (mut withdrawn, mut acks) = (Vec::new(), Vec::new());
-        let mut side = lock(&self.tx);
+        let mut side = self.tx.lock();
         let Some(OpenSide { queue, unacked, .. }) = side.open() else { return withdrawn };
         for mut out in std::mem::take(queue) {
             let length = out.len();
@@ -56,12 +55,12 @@ impl Connection {
 
     /// Takes the credits of the messages that are partly written or sent, so that others need not wait until these arrive.
     pub(crate) fn take_credits(&self) -> Vec<TakenCredits> {
-        lock(&self.tx).kept().filter_map(|message| message.take_credits()).collect()
+        self.tx.lock().kept().filter_map(|message| message.take_credits()).collect()
     }
 
     /// Gives back the messages whose delivery ACKs are late; the connection stays open, and the delivery ACKs may still come.
     pub(crate) fn abandon_unacked(&self, conn_error: ConnError) {
-        let late = lock(&self.tx).unacked.abandon();
+        let late = self.tx.lock().unacked.abandon();
         for message in late {
             self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
         }
@@ -69,7 +68,7 @@ impl Connection {
 
     /// Fails the messages without a delivery ACK, because none will come any more. Returns how many came back.
     pub(crate) fn fail_unacked(&self, conn_error: ConnError) -> usize {
-        let lost = lock(&self.tx).unacked.give_up();
+        let lost = self.tx.lock().unacked.give_up();
         let count = lost.len();
         for message in lost {
             self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
@@ -79,17 +78,17 @@ impl Connection {
 
     /// Whether the message with this ID was sent again on this connection, and has no delivery ACK yet.
     pub(crate) fn has_sent_again(&self, message_id: MessageId) -> bool {
-        lock(&self.tx).unacked.contains(message_id)
+        self.tx.lock().unacked.contains(message_id)
     }
 
     /// Whether any message waits for a delivery ACK.
     pub(crate) fn awaits_acks(&self) -> bool {
-        !lock(&self.tx).unacked.is_empty()
+        !self.tx.lock().unacked.is_empty()
     }
 
     /// Whether the oldest message without a delivery ACK has waited longer than the timeout.
     pub(crate) fn is_ack_overdue(&self, now: Time) -> bool {
-        lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni.sock_timeout())
+        self.tx.lock().unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni.sock_timeout())
     }
 
     /// Handles a message that will never be written. Returns it with its failure if it is to be reported to the core.

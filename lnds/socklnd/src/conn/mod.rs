@@ -30,7 +30,6 @@ use crate::proto::{ConnectionType, Version};
 use crate::remote_nodes::{ConnectedNode, InboundConn, RemoteNodes};
 use crate::scheduler;
 use crate::sockets;
-use crate::sync::lock;
 use deferred_rx::{DeferredConn, ResumeQueue};
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::{ConnSeq, MessageId};
@@ -39,6 +38,7 @@ use lnd_common::permit::Permit;
 use lnet_core::lnd::SendOutcome;
 use lnet_core::topology::Ni;
 use lnet_core::{Errno, MessageOrigin, OutgoingMessage, Pooled, Time};
+use lnet_os::spinlock::Spinlock;
 use lnet_wire::byte_order::ByteOrder;
 use receive::state::ReceiveSide;
 use receive_turn::ReceiveTurn;
@@ -194,7 +194,7 @@ pub(crate) struct Connection {
     /// Whether the kernel has reported the end of the stream: nothing follows the bytes that are in the socket.
     stream_ended: AtomicBool,
 
-    tx: Mutex<SendSide>,
+    tx: Spinlock<SendSide>,
     /// Bytes accepted for sending and not yet written.
     unsent: Unsent,
     rx: Mutex<ReceiveSide>,
@@ -265,7 +265,7 @@ impl Connection {
             token: OnceLock::new(),
             phase: AtomicU8::new(ConnPhase::Open as u8),
             stream_ended: AtomicBool::new(false),
-            tx: Mutex::new(SendSide::new(conn_seq)),
+            tx: Spinlock::new(SendSide::new(conn_seq)),
             unsent: Unsent::default(),
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
@@ -339,7 +339,7 @@ impl Connection {
     /// Drains the connection if everything has left that it was given; nothing more is taken then.
     pub(crate) fn drain_if_written(self: &Arc<Self>, conn_error: ConnError) {
         {
-            let mut side = lock(&self.tx);
+            let mut side = self.tx.lock();
             if self.has_unsent() || side.is_writing() {
                 return;
             }
@@ -381,7 +381,7 @@ impl Connection {
 
     /// Whether no thread is working on the connection: once it is closed, no upcall follows then.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.threads.load(Ordering::SeqCst) == 0 && self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
+        self.threads.load(Ordering::SeqCst) == 0 && self.rx_turn.is_idle() && !self.tx.lock().is_writing()
     }
 
     /// Counts the calling thread as working on the connection until the result is dropped.

@@ -11,7 +11,6 @@ use super::postpone;
 use super::send_side::{NextBatch, Transmitted, Turn, Written};
 use crate::conn::Connection;
 use crate::scheduler::Pollable;
-use crate::sync::lock;
 use lnd_common::conn_error::ConnError;
 use lnd_common::unacked::AfterWrite;
 use lnet_core::Errno;
@@ -39,7 +38,7 @@ impl Connection {
     /// Sends a message, or queues it.
     pub(crate) fn transmit(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         {
-            let mut side = lock(&self.tx);
+            let mut side = self.tx.lock();
             let Some(mut open) = side.open() else { return Transmitted::Ended(out) };
             if !out.assign_message_id(open.unacked, self.own_id()) {
                 drop(side);
@@ -106,7 +105,7 @@ impl Connection {
     /// taken over.
     pub(super) fn write_queue(self: &Arc<Self>) {
         let only = {
-            let mut side = lock(&self.tx);
+            let mut side = self.tx.lock();
             if !side.uncork() {
                 return;
             }
@@ -129,7 +128,7 @@ impl Connection {
     /// Ends the work on a message that was written without queueing: the thread stops writing if nothing else is queued.
     fn wrote_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         let (after_write, credits) = {
-            let mut side = lock(&self.tx);
+            let mut side = self.tx.lock();
             let (after_write, credits) = match (out.cookie, out.message.take()) {
                 (Some(cookie), Some(message)) => side.note_written(cookie, message),
                 (_, message) => {
@@ -153,14 +152,14 @@ impl Connection {
                 Transmitted::Done(out)
             }
             (Some(_), AfterWrite::Lost(message)) => {
-                Transmitted::Failed(message, self.failure_of_lost(&lock(&self.tx)))
+                Transmitted::Failed(message, self.failure_of_lost(&self.tx.lock()))
             }
         }
     }
 
     /// Continues writing when the socket may have room again.
     pub(crate) fn on_writable(self: &Arc<Self>) {
-        let is_writer = lock(&self.tx).on_writable();
+        let is_writer = self.tx.lock().on_writable();
         if is_writer {
             self.drain_queue(None, false);
         }
@@ -168,7 +167,7 @@ impl Connection {
 
     /// Writes the messages that were queued while another thread had the connection corked.
     pub(super) fn take_over_queue(self: &Arc<Self>) {
-        let is_writer = lock(&self.tx).take_over();
+        let is_writer = self.tx.lock().take_over();
         if is_writer {
             self.drain_queue(None, false);
         }
@@ -180,19 +179,19 @@ impl Connection {
         let _at_work = self.at_work();
         // Messages that get the credits of those that are written leave together.
         let _cork = Cork::new();
-        let (mut batch, mut written) = lock(&self.tx).take_spare();
+        let (mut batch, mut written) = self.tx.lock().take_spare();
         batch.extend(first);
         self.write_batches(batch, full, &mut written);
         written.credits.drain(..).for_each(|credits| self.ni.upcalls.release_credits(credits));
         for (message, result) in written.ended.drain(..) {
             self.ni.finalize(message, result);
         }
-        lock(&self.tx).keep_spare(written);
+        self.tx.lock().keep_spare(written);
     }
 
     fn write_batches(self: &Arc<Self>, mut batch: Vec<Outgoing>, mut full: bool, written: &mut Written) {
         for _ in 0..ROUNDS {
-            let next = lock(&self.tx).next_batch(batch, BATCH, full);
+            let next = self.tx.lock().next_batch(batch, BATCH, full);
             batch = match next {
                 NextBatch::Write(batch) => batch,
                 NextBatch::Nothing | NextBatch::Later => return,
@@ -229,7 +228,7 @@ impl Connection {
                 };
             }
         }
-        let stopped = lock(&self.tx).stop_for_now(batch);
+        let stopped = self.tx.lock().stop_for_now(batch);
         match stopped {
             Ok(()) => self.scheduler.schedule(Arc::clone(self)),
             Err((batch, conn_error)) => self.give_up(batch, conn_error, written),
@@ -248,7 +247,7 @@ impl Connection {
         }
         for out in batch.extract_if(.., |out| out.sent == 0 && out.has_failed()) {
             {
-                let mut side = lock(&self.tx);
+                let mut side = self.tx.lock();
                 self.unsent.withdraw(out.left());
                 if let Some(cookie) = out.cookie {
                     side.unacked.withdraw(cookie);
@@ -263,7 +262,7 @@ impl Connection {
     /// other thread writes it.
     fn await_arrival(self: &Arc<Self>, batch: Vec<Outgoing>, written: &mut Written) -> Option<Vec<Outgoing>> {
         let first = batch.first().and_then(|out| Some((out.arrival.clone()?, out.payload_sent())));
-        let stopped = lock(&self.tx).stop_for_now(batch);
+        let stopped = self.tx.lock().stop_for_now(batch);
         if let Err((batch, conn_error)) = stopped {
             self.give_up(batch, conn_error, written);
             return None;
@@ -272,8 +271,8 @@ impl Connection {
         let waits = first.is_some_and(|(arrival, sent)| {
             arrival.wait(sent, Arc::downgrade(self) as Weak<dyn ArrivalWaiter>)
         });
-        let is_writer = !waits && lock(&self.tx).on_writable();
-        is_writer.then(|| lock(&self.tx).take_spare().0)
+        let is_writer = !waits && self.tx.lock().on_writable();
+        is_writer.then(|| self.tx.lock().take_spare().0)
     }
 
     fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, written: &mut Written) {
@@ -316,7 +315,7 @@ impl Connection {
 
     /// Returns the reason of a failed write: the earlier end of the connection, if it has ended meanwhile.
     fn why_writing_failed(&self, errno: Errno) -> ConnError {
-        lock(&self.tx).ended().unwrap_or(match errno {
+        self.tx.lock().ended().unwrap_or(match errno {
             Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => ConnError::ClosedByPeer(errno),
             _ => ConnError::WriteFailed(errno),
         })
@@ -331,13 +330,13 @@ impl Connection {
     }
 
     fn end_writing(&self) {
-        lock(&self.tx).end_writing();
+        self.tx.lock().end_writing();
         self.note_quiet();
     }
 
     /// Handles messages that have left, and adds to `written` what is to be reported.
     fn note_all_written(&self, all: impl Iterator<Item = Outgoing>, written: &mut Written) {
-        let mut side = lock(&self.tx);
+        let mut side = self.tx.lock();
         for out in all {
             let Outgoing { message: Some(message), cookie, .. } = out else { continue };
             let (after_write, credits) = match cookie {

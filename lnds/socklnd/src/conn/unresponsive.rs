@@ -93,7 +93,7 @@ impl Connection {
 
     /// Checks whether the socket waits for a message that is still arriving, as [`Connection::check`] returns it; `None` if not.
     fn check_starved(&self, now: Time) -> Option<(bool, Option<Liveness>)> {
-        let occupied = lock(&self.tx).occupied();
+        let occupied = self.tx.lock().occupied();
         let mut watch = lock(&self.watch);
         let Occupied::ByArriving { id, starved } = occupied else {
             watch.occupied = watch.occupied.filter(|_| occupied == Occupied::Unknown);

@@ -4,7 +4,6 @@ use super::state::{Report, RxEnd};
 use crate::conn::{ConnPhase, Connection, Task};
 use crate::decide::delivery_acks::{AcksIn, MAX_ACK_RANGE};
 use crate::driver_thread::is_app_poller;
-use crate::sync::lock;
 use lnd_common::message_id::MessageId;
 use lnd_common::pending_acks::AckFor;
 use lnd_common::unacked::NotOutstanding;
@@ -39,7 +38,7 @@ impl Connection {
     /// Handles one delivery ACK. Returns whether a message has asked for it.
     fn on_ack(self: &Arc<Self>, wire: u64, later: bool, reports: &mut VecDeque<Report>) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
-        let acknowledge = |sender: &Self| lock(&sender.tx).unacked.acknowledge(cookie);
+        let acknowledge = |sender: &Self| sender.tx.lock().unacked.acknowledge(cookie);
         let Some(done) = self.with_sender(cookie, acknowledge) else { return self.accepts_late_acks() };
         match done {
             Ok(Some(message)) => {
@@ -72,7 +71,7 @@ impl Connection {
             return count <= MAX_ACK_RANGE && (from..=to).all(|cookie| self.on_ack(cookie, false, reports));
         }
         let (Some(first), Some(last)) = (MessageId::of(from), MessageId::of(to)) else { return false };
-        match self.with_sender(first, |sender| lock(&sender.tx).unacked.awaits_all(first, last)) {
+        match self.with_sender(first, |sender| sender.tx.lock().unacked.awaits_all(first, last)) {
             None => self.accepts_late_acks(),
             Some(all) => all && (from..=to).all(|cookie| self.on_ack(cookie, false, reports)),
         }
@@ -81,7 +80,7 @@ impl Connection {
     /// Calls `look` with the connection to the same peer that sent the message with this ID, if there is one.
     fn with_sender<R>(&self, cookie: MessageId, look: impl FnOnce(&Self) -> R) -> Option<R> {
         let is_own = match cookie.is_resend() {
-            true => lock(&self.tx).unacked.contains(cookie),
+            true => self.tx.lock().unacked.contains(cookie),
             false => cookie.conn_seq() == self.conn_seq,
         };
         if is_own {
