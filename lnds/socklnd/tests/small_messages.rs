@@ -45,7 +45,15 @@ fn a_message_for_one_of_several_events_leaves_soon_although_its_thread_does_not_
     for number in 0..20 {
         for _ in 0..2 {
             let options = MdOptions(0);
-            let spec = MdSpec { start: 0, length: 0, threshold: 1, max_size: 0, options, user_ptr: 0, eq };
+            let spec = MdSpec {
+                start: 0,
+                length: 0,
+                threshold: 1,
+                max_size: 0,
+                options,
+                user_ptr: 0,
+                eq: Some(queue),
+            };
             let md = data_path.md_bind(spec, MdMemory::contiguous(0, 0), false).unwrap();
             data_path.md_unlink(md).unwrap();
         }

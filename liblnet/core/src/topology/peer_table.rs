@@ -5,10 +5,11 @@ use crate::environment::time::Time;
 use crate::model::Criteria;
 use crate::model::DiscoveryState;
 use crate::model::{NidMap, Peer, PeerNet, PeerNi, PeerRevision, PeerState};
+use crate::sync::{Spinlock, SpinlockGuard};
 use lnet_wire::nid::{part_of_addresses, part_of_table};
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 /// The number of tables of peer NIs, so that threads seldom contend for a lock.
@@ -21,7 +22,7 @@ const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The peers. Lookups and first uses of a NID come from any thread; other changes of a peer take a [`ConfigGuard`].
 pub(crate) struct PeerTable {
-    shards: [RwLock<Shard>; SHARDS],
+    shards: [Spinlock<Shard>; SHARDS],
     next_number: AtomicU64,
     revision: PeerRevision,
     /// The discovery states of removed peers, for which requests or threads may wait.
@@ -40,7 +41,7 @@ struct Change<'a>(&'a AtomicUsize);
 impl PeerTable {
     pub(crate) fn new() -> Self {
         Self {
-            shards: std::array::from_fn(|_| RwLock::new(NidMap::default())),
+            shards: std::array::from_fn(|_| Spinlock::new(NidMap::default())),
             next_number: AtomicU64::new(0),
             revision: PeerRevision::default(),
             removed: Mutex::default(),
@@ -60,7 +61,7 @@ impl PeerTable {
     pub(crate) fn get(&self, nid: Nid) -> Option<Arc<PeerNi>> {
         match nid.to_u64() {
             Some(short) => self.get_short(short),
-            None => self.read(nid).get(nid).cloned(),
+            None => self.shard(nid).get(nid).cloned(),
         }
     }
 
@@ -68,14 +69,14 @@ impl PeerTable {
     #[inline(never)]
     fn get_short(&self, short: u64) -> Option<Arc<PeerNi>> {
         let shard = &self.shards[part_of_addresses(short as u32, SHARDS) % SHARDS];
-        shard.read().unwrap_or_else(PoisonError::into_inner).get_short(short).cloned()
+        shard.lock().get_short(short).cloned()
     }
 
     /// The peer NI with this NID. If it is unknown it is added, with `credits`: a peer with this NID only, as for all
     /// unknown NIDs of messages (OM-21).
     pub(crate) fn get_or_add(&self, nid: Nid, credits: u32) -> Arc<PeerNi> {
         self.get(nid).unwrap_or_else(|| {
-            Arc::clone(self.write(nid).get_or_insert_with(nid, || {
+            Arc::clone(self.shard(nid).get_or_insert_with(nid, || {
                 Arc::new_cyclic(|this| {
                     let mut peer = self.peer(nid, PeerState::default());
                     let criteria = Arc::new(Criteria::new(credits));
@@ -88,7 +89,7 @@ impl PeerTable {
 
     /// The number of peer NIs.
     pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner).len()).sum()
+        self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
     /// Whether there are fewer than `most` peer NIs, after removing unused peers that messages have added, if necessary. These
@@ -105,7 +106,7 @@ impl PeerTable {
             *swept = Some(now);
         }
         for shard in &self.shards {
-            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|peer_ni| {
+            shard.lock().retain(|peer_ni| {
                 let is_changing = self.changes.load(Ordering::SeqCst) > 0;
                 is_changing || !(peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load()))
             });
@@ -115,9 +116,7 @@ impl PeerTable {
 
     /// All NIDs with IPv6 addresses, in no order.
     pub(crate) fn long_nids(&self) -> Vec<Nid> {
-        let of_shard = |shard: &RwLock<Shard>| {
-            shard.read().unwrap_or_else(PoisonError::into_inner).long_nids().collect::<Vec<_>>()
-        };
+        let of_shard = |shard: &Spinlock<Shard>| shard.lock().long_nids().collect::<Vec<_>>();
         self.shards.iter().flat_map(of_shard).collect()
     }
 
@@ -128,7 +127,7 @@ impl PeerTable {
 
     /// Removes a peer that is only a NID that messages came from, if it is idle; returns whether it is left.
     pub(crate) fn keeps_unless_idle(&self, nid: Nid) -> bool {
-        let mut shard = self.write(nid);
+        let mut shard = self.shard(nid);
         let is_changing = self.changes.load(Ordering::SeqCst) > 0;
         let is_unused = |peer_ni: &Arc<PeerNi>| peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load());
         match shard.get(nid) {
@@ -143,7 +142,7 @@ impl PeerTable {
 
     /// The primary NID of the peer with this NID: the NID itself if it is unknown (TRAP-13).
     pub(crate) fn primary(&self, nid: Nid) -> Nid {
-        self.read(nid).get(nid).map_or(nid, |peer_ni| peer_ni.primary())
+        self.shard(nid).get(nid).map_or(nid, |peer_ni| peer_ni.primary())
     }
 
     /// Replaces the peer with this NID by a new one with just this NID. Credits in use stay in use.
@@ -198,7 +197,7 @@ impl PeerTable {
 
     /// Removes `nid` from the peer that has it, to add it to `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
-        let peer_ni = Arc::clone(self.write(nid).get_or_insert_with(nid, || {
+        let peer_ni = Arc::clone(self.shard(nid).get_or_insert_with(nid, || {
             let criteria = Arc::new(Criteria::new(credits()));
             Arc::new(PeerNi::new(nid, Arc::clone(peer), criteria))
         }));
@@ -256,9 +255,7 @@ impl PeerTable {
 
     /// All peer NIs, in no order.
     pub(crate) fn all(&self) -> Vec<Arc<PeerNi>> {
-        let read = |shard: &RwLock<Shard>| {
-            shard.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect::<Vec<_>>()
-        };
+        let read = |shard: &Spinlock<Shard>| shard.lock().values().cloned().collect::<Vec<_>>();
         self.shards.iter().flat_map(read).collect()
     }
 
@@ -267,7 +264,7 @@ impl PeerTable {
     pub(crate) fn select(&self, is_meant: impl Fn(Nid, &PeerNi) -> bool) -> Vec<Arc<PeerNi>> {
         let mut selected = Vec::new();
         for shard in &self.shards {
-            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            let shard = shard.lock();
             selected.extend(shard.values().filter(|its| is_meant(its.nid(), its)).map(Arc::clone));
         }
         selected
@@ -290,7 +287,7 @@ impl PeerTable {
 
     fn forget(&self, nids: impl Iterator<Item = Nid>) {
         for nid in nids {
-            self.write(nid).remove(nid);
+            self.shard(nid).remove(nid);
         }
     }
 
@@ -324,17 +321,10 @@ impl PeerTable {
         peer
     }
 
-    fn read(&self, nid: Nid) -> RwLockReadGuard<'_, Shard> {
-        self.shard(nid).read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self, nid: Nid) -> RwLockWriteGuard<'_, Shard> {
-        self.shard(nid).write().unwrap_or_else(PoisonError::into_inner)
-    }
-
+    /// Locks the shard with the peer NI that has this NID.
     #[inline]
-    fn shard(&self, nid: Nid) -> &RwLock<Shard> {
-        &self.shards[part_of_table(nid, SHARDS) % SHARDS]
+    fn shard(&self, nid: Nid) -> SpinlockGuard<'_, Shard> {
+        self.shards[part_of_table(nid, SHARDS) % SHARDS].lock()
     }
 }
 
