@@ -1,7 +1,7 @@
 //! The driver as the core uses it: its start, its threads, its end.
 
 use crate::config::SocklndConfig;
-use crate::conn::postpone::send_postponed;
+use crate::conn::postpone::{note_received, send_postponed};
 use crate::conn::{Scheduler, task};
 use crate::connd::Connd;
 use crate::connd::commands::Commands;
@@ -287,7 +287,11 @@ impl Driver for Socklnd {
                 None => all.push((self.number, seen)),
             });
         }
-        if worked { Progress::Worked } else { Progress::Idle }
+        if !worked {
+            return Progress::Idle;
+        }
+        note_received();
+        Progress::Worked
     }
 
     fn shutdown(&self) {

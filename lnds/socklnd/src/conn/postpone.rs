@@ -2,9 +2,9 @@
 //!
 //! A message is postponed while others that were sent before it on the connection wait for their delivery ACKs, and a short one also if the
 //! thread has left events in the queue from which it took the last: it comes back for them. So are delivery ACKs for ACKs of LNet that
-//! an application's thread has received, as that takes the events of these next. What is postponed leaves when the thread finds no event and
-//! waits, when enough has gathered, with the next message that is not postponed, or else when the connection's scheduler sends delivery
-//! ACKs, which wait in the same way.
+//! an application's thread has received, as that takes the events of these next. A thread that works for long on an event does not postpone the
+//! message that follows. What is postponed leaves when the thread finds no event and waits, when enough has gathered, with the next message that
+//! is not postponed, or else when the connection's scheduler sends delivery ACKs, which wait in the same way.
 
 use crate::conn::Connection;
 use crate::late_schedule::LateSender;
@@ -13,6 +13,7 @@ use lnd_common::pending_acks::Wait;
 use lnet_core::event::{forget_left_events, has_left_events};
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// Maximum number of messages in a queue to which one is added that is postponed, a NOOP with delivery ACKs among them.
 pub(super) const MAX_MESSAGES: usize = 32;
@@ -24,6 +25,9 @@ const MAX_FIRST_BYTES: usize = 16 * 1024;
 const MAX_CONNECTIONS: usize = 16;
 /// Number of messages that a thread postpones after a wait. A thread that sends more than that does not take an event for each.
 const MAX_AFTER_WAIT: u32 = 1024;
+/// Maximum time from when a thread has received, or sent what it had postponed, to the next message that it postpones: a thread that takes
+/// longer may take as long for the next event, and the peer would wait for that.
+const MAX_PAUSE: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// The number of messages that the thread may still postpone before it waits again.
@@ -32,6 +36,8 @@ thread_local! {
     static ANY: Cell<bool> = const { Cell::new(false) };
     /// These connections, which may end before the thread waits again.
     static POSTPONED: RefCell<Vec<Weak<Connection>>> = const { RefCell::new(Vec::new()) };
+    /// The time when the thread has last received, or sent what it had postponed since.
+    static LATEST: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// The state of a connection that decides whether a message is postponed.
@@ -45,6 +51,8 @@ pub(super) struct Load {
     pub(super) is_awaiting_acks: bool,
     /// Whether these are delivery ACKs, for which nobody waits.
     pub(super) is_acks: bool,
+    /// Whether this is a message, and nothing is queued but such delivery ACKs.
+    pub(super) is_first: bool,
 }
 
 impl Load {
@@ -58,10 +66,35 @@ impl Load {
     }
 }
 
+/// Whether the calling thread has taken too long to postpone the first message, which it sends now if so.
+fn is_too_late() -> bool {
+    let now = Instant::now();
+    let has_paused = is_pause(LATEST.get(), now);
+    if has_paused {
+        LATEST.set(Some(now));
+    }
+    has_paused
+}
+
+fn is_pause(latest: Option<Instant>, now: Instant) -> bool {
+    latest.is_none_or(|latest| now.saturating_duration_since(latest) > MAX_PAUSE)
+}
+
+/// Notes that the calling thread, an application's, has received, and will take the events.
+pub(crate) fn note_received() {
+    LATEST.set(Some(Instant::now()));
+}
+
 /// Whether the calling thread postpones what it sends on a connection with this load; then [`note`] is to be called.
 pub(super) fn postpones(load: Load) -> bool {
-    LEFT.get() > 0
-        && load.postpones(has_left_events)
+    if LEFT.get() == 0 {
+        return false;
+    }
+    if load.queued >= MAX_MESSAGES {
+        LATEST.set(Some(Instant::now()));
+    }
+    load.postpones(has_left_events)
+        && !(load.is_first && is_too_late())
         && (!ANY.get() || POSTPONED.with_borrow(|all| all.len() < MAX_CONNECTIONS))
 }
 
@@ -122,8 +155,25 @@ mod tests {
             (0, MAX_FIRST_BYTES, false, false, true, true),
             (0, MAX_FIRST_BYTES + 1, false, true, true, false),
         ] {
-            let load = Load { queued, unsent, is_awaiting_acks, is_acks };
+            let load = Load { queued, unsent, is_awaiting_acks, is_acks, is_first: false };
             assert_eq!(load.postpones(|| more_follows), postpones, "{load:?}, {more_follows}");
+        }
+    }
+
+    #[test]
+    fn a_thread_pauses_if_it_takes_long_for_a_message_or_has_never_received() {
+        let begin = Instant::now();
+        for (latest, now, pauses) in [
+            (None, Duration::ZERO, true),
+            (Some(Duration::ZERO), MAX_PAUSE, false),
+            (Some(Duration::ZERO), MAX_PAUSE + Duration::from_nanos(1), true),
+            (Some(MAX_PAUSE), Duration::ZERO, false),
+        ] {
+            assert_eq!(
+                is_pause(latest.map(|latest| begin + latest), begin + now),
+                pauses,
+                "{latest:?} {now:?}"
+            );
         }
     }
 }

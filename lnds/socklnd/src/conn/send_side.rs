@@ -168,7 +168,8 @@ impl OpenSide<'_> {
         }
         let queued = self.queue.len();
         let is_awaiting_acks = self.unacked.len() > queued + usize::from(!is_acks);
-        Some(Load { queued, unsent, is_awaiting_acks, is_acks })
+        let is_first = !is_acks && self.queue.back().is_none_or(Outgoing::is_acks_that_wait);
+        Some(Load { queued, unsent, is_awaiting_acks, is_acks, is_first })
     }
 
     /// Adds delivery ACKs to those that are last in the queue, if a NOOP can carry both; returns whether it does.
