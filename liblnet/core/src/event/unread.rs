@@ -8,11 +8,13 @@ thread_local! {
 
 /// Whether the calling thread, when it last read an event, left others in the queue: it will probably come back for them soon, and may
 /// send something for each.
+#[inline]
 pub fn has_left_events() -> bool {
     LEFT.get()
 }
 
 /// Says that the calling thread has sent something since it read an event: [`has_left_events`] is false until it reads another.
+#[inline]
 pub fn forget_left_events() {
     LEFT.set(false);
 }

@@ -30,14 +30,26 @@ const MAX_AFTER_WAIT: u32 = 1024;
 const MAX_PAUSE: Duration = Duration::from_micros(50);
 
 thread_local! {
+    static THREAD: ThreadState = const {
+        ThreadState {
+            left: Cell::new(0),
+            any: Cell::new(false),
+            postponed: RefCell::new(Vec::new()),
+            latest: Cell::new(None),
+        }
+    };
+}
+
+/// The state of a thread that postpones messages.
+struct ThreadState {
     /// The number of messages that the thread may still postpone before it waits again.
-    static LEFT: Cell<u32> = const { Cell::new(0) };
+    left: Cell<u32>,
     /// Whether there may be connections with messages that the thread has postponed.
-    static ANY: Cell<bool> = const { Cell::new(false) };
+    any: Cell<bool>,
     /// These connections, which may end before the thread waits again.
-    static POSTPONED: RefCell<Vec<Weak<Connection>>> = const { RefCell::new(Vec::new()) };
+    postponed: RefCell<Vec<Weak<Connection>>>,
     /// The time when the thread has last received, or sent what it had postponed since.
-    static LATEST: Cell<Option<Instant>> = const { Cell::new(None) };
+    latest: Cell<Option<Instant>>,
 }
 
 /// The state of a connection that decides whether a message is postponed.
@@ -66,14 +78,37 @@ impl Load {
     }
 }
 
-/// Whether the calling thread has taken too long to postpone the first message, which it sends now if so.
-fn is_too_late() -> bool {
-    let now = Instant::now();
-    let has_paused = is_pause(LATEST.get(), now);
-    if has_paused {
-        LATEST.set(Some(now));
+impl ThreadState {
+    fn postpones(&self, load: Load) -> bool {
+        if self.left.get() == 0 {
+            return false;
+        }
+        if load.queued >= MAX_MESSAGES {
+            self.latest.set(Some(Instant::now()));
+        }
+        load.postpones(has_left_events)
+            && !(load.is_first && self.is_too_late())
+            && (!self.any.get() || self.postponed.borrow().len() < MAX_CONNECTIONS)
     }
-    has_paused
+
+    /// Whether the thread has taken too long to postpone the first message, which it sends now if so.
+    fn is_too_late(&self) -> bool {
+        let now = Instant::now();
+        let has_paused = is_pause(self.latest.get(), now);
+        if has_paused {
+            self.latest.set(Some(now));
+        }
+        has_paused
+    }
+
+    fn note(&self, connection: &Arc<Connection>) {
+        self.left.set(self.left.get().saturating_sub(1));
+        self.any.set(true);
+        let mut postponed = self.postponed.borrow_mut();
+        if !postponed.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(connection))) {
+            postponed.push(Arc::downgrade(connection));
+        }
+    }
 }
 
 fn is_pause(latest: Option<Instant>, now: Instant) -> bool {
@@ -82,32 +117,18 @@ fn is_pause(latest: Option<Instant>, now: Instant) -> bool {
 
 /// Notes that the calling thread, an application's, has received, and will take the events.
 pub(crate) fn note_received() {
-    LATEST.set(Some(Instant::now()));
+    with_thread(|thread| thread.latest.set(Some(Instant::now())));
 }
 
 /// Whether the calling thread postpones what it sends on a connection with this load; then [`note`] is to be called.
 pub(super) fn postpones(load: Load) -> bool {
-    if LEFT.get() == 0 {
-        return false;
-    }
-    if load.queued >= MAX_MESSAGES {
-        LATEST.set(Some(Instant::now()));
-    }
-    load.postpones(has_left_events)
-        && !(load.is_first && is_too_late())
-        && (!ANY.get() || POSTPONED.with_borrow(|all| all.len() < MAX_CONNECTIONS))
+    with_thread(|thread| thread.postpones(load)).unwrap_or(false)
 }
 
 /// Notes that the calling thread has queued a message on `connection` and postponed it. `is_first`: nothing else is queued.
 pub(super) fn note(connection: &Arc<Connection>, is_first: bool) {
-    LEFT.set(LEFT.get().saturating_sub(1));
     forget_left_events();
-    ANY.set(true);
-    POSTPONED.with_borrow_mut(|all| {
-        if !all.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(connection))) {
-            all.push(Arc::downgrade(connection));
-        }
-    });
+    with_thread(|thread| thread.note(connection));
     if is_first {
         // The thread may not wait for long.
         let sender = Arc::downgrade(connection) as Weak<dyn LateSender>;
@@ -117,16 +138,24 @@ pub(super) fn note(connection: &Arc<Connection>, is_first: bool) {
 
 /// Sends what the calling thread has postponed, as it waits for an event.
 pub(crate) fn send_postponed() {
-    LEFT.set(MAX_AFTER_WAIT);
-    if !ANY.replace(false) {
+    let any = with_thread(|thread| {
+        thread.left.set(MAX_AFTER_WAIT);
+        thread.any.replace(false)
+    });
+    if any != Some(true) {
         return;
     }
     // Sending completes messages, and their handlers may send.
-    while let Some(connection) = POSTPONED.with_borrow_mut(Vec::pop) {
+    while let Some(connection) = with_thread(|thread| thread.postponed.borrow_mut().pop()).flatten() {
         if let Some(connection) = connection.upgrade() {
             connection.on_writable();
         }
     }
+}
+
+/// Calls `f` with the state of the calling thread; `None` while the thread ends: then nothing is postponed.
+fn with_thread<R>(f: impl FnOnce(&ThreadState) -> R) -> Option<R> {
+    THREAD.try_with(f).ok()
 }
 
 impl LateSender for Connection {
