@@ -276,15 +276,20 @@ impl Driver for Socklnd {
         if is_driver_thread() || scheduler.is_stopped() {
             return Progress::NotOffered;
         }
-        let known = SEEN.with_borrow(|all| {
-            all.iter().find(|(number, _)| *number == self.number).map_or(0, |(_, seen)| *seen)
-        });
+        let own = |all: &RefCell<Vec<(u64, u64)>>| {
+            all.borrow().iter().find(|(number, _)| *number == self.number).map(|(_, seen)| *seen)
+        };
+        // A handler of the program's exit waits for events when the variables of its thread are gone.
+        let known = SEEN.try_with(own).ok().flatten().unwrap_or(0);
         let mut seen = known;
         let worked = as_app_poller(|| scheduler.turn_for_application(timeout, &mut seen));
         if seen != known {
-            SEEN.with_borrow_mut(|all| match all.iter_mut().find(|(number, _)| *number == self.number) {
-                Some(known) => known.1 = seen,
-                None => all.push((self.number, seen)),
+            _ = SEEN.try_with(|all| {
+                let all = &mut *all.borrow_mut();
+                match all.iter_mut().find(|(number, _)| *number == self.number) {
+                    Some(known) => known.1 = seen,
+                    None => all.push((self.number, seen)),
+                }
             });
         }
         if !worked {

@@ -515,7 +515,9 @@ impl Steps {
     }
 
     fn push(&mut self, step: SendStep) {
-        self.0.get_or_insert_with(|| SPARE_STEP_QUEUE.take()).push_back(step);
+        self.0
+            .get_or_insert_with(|| SPARE_STEP_QUEUE.try_with(Cell::take).unwrap_or_default())
+            .push_back(step);
     }
 
     fn pop(&mut self) -> Option<SendStep> {
@@ -527,7 +529,8 @@ impl Drop for Steps {
     #[inline]
     fn drop(&mut self) {
         if let Some(steps) = self.0.take() {
-            SPARE_STEP_QUEUE.set(steps);
+            // A handler of the program's exit sends when the variables of its thread are gone.
+            _ = SPARE_STEP_QUEUE.try_with(|spare| spare.set(steps));
         }
     }
 }

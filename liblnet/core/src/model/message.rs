@@ -419,7 +419,7 @@ impl MessagePool {
     /// caller writes it.
     #[inline(always)]
     pub(crate) fn take_with<M: Part>(&self, of_node: &Self) -> Pooled<M> {
-        let recycled = RECYCLED.with(Recycled::take);
+        let recycled = RECYCLED.try_with(Recycled::take).ok().flatten();
         let memory = recycled.unwrap_or_else(|| self.take_spare(of_node));
         Pooled { memory, message: PhantomData }
     }
@@ -428,7 +428,8 @@ impl MessagePool {
     #[inline(always)]
     pub(crate) fn put_with<M: Part>(&self, of_node: &Self, mut message: Pooled<M>) {
         message.clear();
-        if let Some(memory) = RECYCLED.with(|recycled| recycled.keep(message.memory)) {
+        // A handler of the program's exit sends when the variables of its thread are gone.
+        if let Ok(Some(memory)) = RECYCLED.try_with(|recycled| recycled.keep(message.memory)) {
             self.keep(of_node, memory);
         }
     }

@@ -24,11 +24,12 @@ thread_local! {
 
 /// Sends with one system call.
 pub(super) fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> io::Result<SentBytes> {
-    let mut heads = HEADS.take();
+    let mut heads = HEADS.try_with(Cell::take).unwrap_or_else(|_| Heads::new());
     heads.clear();
     batch.iter().for_each(|out| out.add_head(&mut heads));
     let result = send_with(socket, batch, heads.bytes());
-    HEADS.set(heads);
+    // A handler of the program's exit sends when the variables of its thread are gone.
+    _ = HEADS.try_with(|kept| kept.set(heads));
     result
 }
 

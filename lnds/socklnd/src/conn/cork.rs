@@ -99,9 +99,10 @@ pub(super) fn hold(connection: &Arc<Connection>) -> bool {
         holds
     });
     if holds {
-        CORKED.with_borrow_mut(|connections| connections.push(Arc::clone(connection)));
+        // A handler of the program's exit sends when the variables of its thread are gone: then nothing is held back.
+        return CORKED.try_with(|all| all.borrow_mut().push(Arc::clone(connection))).is_ok();
     }
-    holds
+    false
 }
 
 /// Whether the calling thread runs a handler, and no other would replace it if that took long: another thread that sends or connects.
@@ -135,18 +136,18 @@ fn send_corked() {
         cork.reports.set(0);
     });
     // Most often there is one.
-    let only = CORKED.with_borrow_mut(|all| if all.len() == 1 { all.pop() } else { None });
-    if let Some(connection) = only {
+    let only = |all: &RefCell<Vec<_>>| if all.borrow().len() == 1 { all.borrow_mut().pop() } else { None };
+    if let Some(connection) = CORKED.try_with(only).ok().flatten() {
         return connection.write_queue();
     }
-    let mut due = CORKED.take();
+    let mut due = CORKED.try_with(RefCell::take).unwrap_or_default();
     // Writing completes messages, and their handlers may send: the thread must not find the connections in the list
     // meanwhile.
     due.drain(..).for_each(|connection| connection.write_queue());
     // The vector's memory is used again.
-    CORKED.with_borrow_mut(|connections| {
-        if connections.capacity() == 0 {
-            *connections = due;
+    _ = CORKED.try_with(|connections| {
+        if connections.borrow().capacity() == 0 {
+            connections.replace(due);
         }
     });
 }

@@ -34,7 +34,8 @@ impl ReadAhead {
         if !self.buffer.is_empty() {
             return;
         }
-        self.buffer = BUFFER.take().unwrap_or_else(|| vec![0; BUFFER_SIZE].into());
+        self.buffer =
+            BUFFER.try_with(Cell::take).ok().flatten().unwrap_or_else(|| vec![0; BUFFER_SIZE].into());
         if self.kept.is_empty() {
             return;
         }
@@ -56,7 +57,9 @@ impl ReadAhead {
             self.kept.extend_from_slice(left);
         }
         (self.start, self.end) = (0, 0);
-        BUFFER.set(Some(std::mem::take(&mut self.buffer)));
+        let buffer = std::mem::take(&mut self.buffer);
+        // A handler of the program's exit receives when the variables of its thread are gone.
+        _ = BUFFER.try_with(|kept| kept.set(Some(buffer)));
     }
 
     #[inline]

@@ -41,6 +41,10 @@ impl ResumeQueue for Scheduler {
 /// Calls `act` with the scheduler whose own thread calls this, if it is of the same driver as `scheduler`, and otherwise with
 /// `scheduler`.
 pub(crate) fn with_nearest<R>(scheduler: &Scheduler, act: impl FnOnce(&Scheduler) -> R) -> R {
+    // A handler of the program's exit sends when the variables of its thread, which is no scheduler's, are gone.
+    if OWN_SCHEDULER.try_with(|_| ()).is_err() {
+        return act(scheduler);
+    }
     OWN_SCHEDULER.with_borrow(|own| {
         let own = own.as_deref().filter(|own| own.is_beside(scheduler));
         act(own.unwrap_or(scheduler))
