@@ -4,10 +4,12 @@
 
 mod support;
 
+use lnet_core::topology::{PeerState, Route};
 use lnet_core::{DiscoveryMode, Errno, EventKind, NiTunables, Settings};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
-use support::{FakeDriver, OnSend, Rig, tcp};
+use support::routes::{far, far_net, gateways_of, hops, route};
+use support::{FakeDriver, OnSend, Rig, on_net, tcp};
 
 const PEER: u32 = 9;
 
@@ -66,4 +68,109 @@ fn the_only_interface_that_is_removed_is_not_used() {
     rig.take_events();
     rig.put(rig.bind(-1), tcp(PEER));
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), false)]);
+}
+
+const GATEWAY: u32 = 8;
+const FORWARDS: PeerState = PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true);
+
+/// A node that has sent to a node behind its only gateway, a configured peer.
+fn rig_behind(one_hop: Route) -> Rig {
+    let rig = support::routes::rig(&[]);
+    rig.core.admin().make_peer(tcp(GATEWAY), true, false).unwrap();
+    rig.core.admin().add_route(one_hop).unwrap();
+    assert_eq!(gateways_of(&rig, 3), [tcp(GATEWAY); 3]);
+    rig
+}
+
+fn over_gateway() -> Route {
+    route(far_net(), tcp(GATEWAY))
+}
+
+/// The gateways of some more requests, in no order.
+fn gateways(rig: &Rig) -> BTreeSet<Nid> {
+    gateways_of(rig, 4).into_iter().collect()
+}
+
+/// RT-22, RT-3: fails if requests keep to a gateway that they took before, although its route may not be used any more.
+#[test]
+fn a_route_that_may_not_be_used_any_more_is_not_used() {
+    type Change = fn(&Rig);
+    let changes: [(&str, Change); 5] = [
+        ("the route is deleted", |rig| rig.core.admin().delete_routes(None, Some(tcp(GATEWAY))).unwrap()),
+        ("the gateway does not forward", |rig| {
+            rig.core.admin().set_peer_state(tcp(GATEWAY), PeerState::DISCOVERED).unwrap();
+        }),
+        ("the gateway is not on the net, and must be", |rig| {
+            rig.core.admin().set_peer_state(tcp(GATEWAY), FORWARDS).unwrap();
+        }),
+        ("the gateway has no interface up on the net", |rig| {
+            rig.core.admin().add_peer_nid(tcp(GATEWAY), far(GATEWAY), true).unwrap();
+            assert_eq!(gateways_of(rig, 3), [tcp(GATEWAY); 3]);
+            rig.core.admin().notify_peer_ni(far(GATEWAY), false);
+        }),
+        ("this node is on the net", |rig| {
+            rig.core.admin().add_ni(tcp(GATEWAY), NiTunables::default(), &rig.driver).unwrap();
+        }),
+    ];
+    for (case, change) in changes {
+        let rig = rig_behind(Route { hops: Some(1), ..over_gateway() });
+        change(&rig);
+        rig.put(rig.bind(-1), far(5));
+        assert_eq!(hops(&rig), [], "{case}");
+    }
+}
+
+/// RT-22 d: fails if requests keep to a gateway although a setting excludes its route.
+#[test]
+fn a_route_that_a_setting_excludes_is_not_used() {
+    let avoid_asym = |rig: &Rig, avoid: bool| {
+        let change = |settings: &mut Settings| {
+            settings.avoid_asym_router_failure = avoid;
+            Ok(())
+        };
+        rig.core.admin().change_settings(change).unwrap();
+    };
+    let rig = rig_behind(Route { hops: Some(1), ..over_gateway() });
+    avoid_asym(&rig, false);
+    rig.core.admin().set_peer_state(tcp(GATEWAY), FORWARDS).unwrap();
+    assert_eq!(gateways_of(&rig, 3), [tcp(GATEWAY); 3]);
+    avoid_asym(&rig, true);
+    rig.put(rig.bind(-1), far(5));
+    assert_eq!(hops(&rig), []);
+}
+
+/// PS-31, RT-2: fails if requests keep to the only gateway that there was.
+#[test]
+fn a_gateway_that_is_added_later_is_used() {
+    let rig = rig_behind(over_gateway());
+    rig.core.admin().add_route(route(far_net(), tcp(GATEWAY + 1))).unwrap();
+    assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY), tcp(GATEWAY + 1)]));
+    rig.core.admin().delete_routes(None, Some(tcp(GATEWAY))).unwrap();
+    assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY + 1)]));
+    assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY + 1)]), "and again over the only one");
+}
+
+/// PS-31: fails if requests keep to the only NID of a gateway, or to the only interface from which it was reached.
+#[test]
+fn a_path_beside_the_only_one_over_a_gateway_is_used() {
+    let rig = rig_behind(over_gateway());
+    rig.core.admin().add_peer_nid(tcp(GATEWAY), tcp(GATEWAY + 1), true).unwrap();
+    assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY), tcp(GATEWAY + 1)]));
+
+    let rig = rig_behind(over_gateway());
+    rig.core.admin().make_peer(far(5), true, false).unwrap();
+    assert_eq!(gateways_of(&rig, 3), [tcp(GATEWAY); 3]);
+    rig.core.admin().add_ni(tcp(2), NiTunables::default(), &rig.driver).unwrap();
+    (0..4).for_each(|_| rig.put(rig.bind(-1), far(5)));
+    assert_eq!([0, 1].map(|ni| rig.driver.ni(ni).kept()), [2, 2]);
+}
+
+/// PS-30, PS-31: fails if requests to a peer on several nets keep to the NID that was the only one.
+#[test]
+fn a_nid_that_a_node_behind_a_gateway_gains_is_used() {
+    let rig = support::routes::rig(&[over_gateway(), route(on_net(2, 1).net(), tcp(GATEWAY + 1))]);
+    rig.core.admin().make_peer(far(5), true, false).unwrap();
+    assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY)]));
+    rig.core.admin().add_peer_nid(far(5), on_net(2, 5), true).unwrap();
+    assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY), tcp(GATEWAY + 1)]));
 }

@@ -7,7 +7,7 @@ use crate::health::response;
 use crate::memory::{CommittedRequest, Md, MdHandle, PortalPlace, ResponseKind, ResponseTracker};
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
 use crate::model::{DiscoveryWait, Outgoing, Peer, PeerNi, RequestTerms, SendRequest, Target, response_to};
-use crate::select::{PathEnds, PathInTurn};
+use crate::select::{self, PathEnds, PathInTurn};
 use crate::topology::PathTables;
 use arc_swap::Guard;
 use lnet_wire::Errno;
@@ -141,6 +141,16 @@ impl DataPath {
             self.send_in_turn(request.md, &request.terms, path, destination);
             return None;
         }
+        if let Some(peer_ni) = destination.as_ref().filter(|_| request.terms.source.is_none())
+            && let Some((ni, gateway)) = self.topology.take_only_hop(peer_ni, revision)
+        {
+            self.begin_measuring(&request.md, &mut request.terms, peer_ni);
+            self.count_discovery_wait(&request.terms, &ni, Some(peer_ni));
+            let destination = peer_ni.nid();
+            let ends = PathEnds { ni, peer_ni: Some(gateway), destination, is_routed: true };
+            self.launch(self.address(request.md, &request.terms, ends));
+            return None;
+        }
         self.send_or_park_by_peer(request.md, &mut request.terms, destination, revision)
     }
 
@@ -175,7 +185,8 @@ impl DataPath {
             drop((tables, peer_guard));
             self.send_in_turn(md, terms, path, destination);
         } else {
-            self.send_by_selected_path(md, terms, destination, tables, peer_guard);
+            let ready_at = need_not_wait.then_some(revision);
+            self.send_by_selected_path(md, terms, destination, tables, peer_guard, ready_at);
         }
         None
     }
@@ -191,7 +202,8 @@ impl DataPath {
         self.launch(self.address(md, terms, ends));
     }
 
-    /// Sends a request to its destination, which has this peer, by the path that is selected.
+    /// Sends a request to its destination, which has this peer, by the path that is selected. `ready_at` is the revision at which requests
+    /// to the destination need not wait for discovery, if they need not.
     #[inline(never)]
     fn send_by_selected_path(
         &self,
@@ -200,10 +212,17 @@ impl DataPath {
         destination: Option<Arc<PeerNi>>,
         tables: Guard<Arc<PathTables>>,
         peer: Option<Guard<Arc<Peer>>>,
+        ready_at: Option<u64>,
     ) {
         let reserved = terms.target.portal == RESERVED_PORTAL;
         let to = destination.as_ref().zip(peer.as_ref().map(|peer| &***peer));
         let chosen = self.take_path_of_request(tables.paths(), &md, terms, to, reserved);
+        if let (Ok(chosen), Some(peer_ni), Some(revision)) = (&chosen, &destination, ready_at)
+            && terms.source.is_none()
+            && select::is_only_hop(tables.paths(), peer_ni, chosen)
+        {
+            peer_ni.note_only_hop_at(revision);
+        }
         drop((tables, peer));
         match chosen {
             Ok(chosen) => {

@@ -115,7 +115,11 @@ impl DiscoveryState {
                 None => told.push(ToldNet { id, is_up }),
             }
         }
-        *lock(&self.told_nets) = told;
+        let mut known = lock(&self.told_nets);
+        if *known != told {
+            *known = told;
+            self.revision.note_change();
+        }
     }
 
     /// Whether one of the peer's interfaces on a net is up, as it told last; `None` if it told of none there.

@@ -69,6 +69,8 @@ pub struct PeerNi {
     waived: WaivedLengths,
     /// The revision at which the peer NI was ready.
     ready_at: AtomicU64,
+    /// The revision at which there was one path to the peer NI, over a gateway.
+    only_hop_at: AtomicU64,
 }
 
 impl PeerNi {
@@ -101,6 +103,7 @@ impl PeerNi {
             pace: SenderPace::default(),
             waived: WaivedLengths::default(),
             ready_at: AtomicU64::new(u64::MAX),
+            only_hop_at: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -267,6 +270,7 @@ impl PeerNi {
 
     pub(crate) fn set_reported_down(&self, down: bool) {
         self.criteria.reported_down.store(down, Ordering::Relaxed);
+        self.peer.load().discovery.revision.note_change();
     }
 
     /// The message counters.
@@ -400,6 +404,18 @@ impl PeerNi {
     /// Records that the peer NI was ready at this revision.
     pub(crate) fn note_ready_at(&self, revision: u64) {
         self.ready_at.store(revision, Ordering::Relaxed);
+    }
+
+    /// Whether at this revision there was one path to the peer NI, over a gateway; the peer NI is the only one of its peer, it has been used,
+    /// and requests to it need not wait for discovery.
+    #[inline(always)]
+    pub(crate) fn had_only_hop_at(&self, revision: u64) -> bool {
+        self.only_hop_at.load(Ordering::Relaxed) == revision
+    }
+
+    /// Records that at this revision there was one path to the peer NI, over a gateway.
+    pub(crate) fn note_only_hop_at(&self, revision: u64) {
+        self.only_hop_at.store(revision, Ordering::Relaxed);
     }
 
     /// The priority by selection rules; `u32::MAX` is the lowest.

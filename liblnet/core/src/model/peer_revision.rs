@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that changes with everything that decides whether a request to a peer waits for discovery, and whether its NIDs are
-/// interchangeable: the discovery state and the NIDs of any peer, the state of this node that discovery depends on, and its interfaces. All
-/// peers of a node share it.
+/// A number that changes with everything that decides whether a request to a peer waits for discovery, whether its NIDs are
+/// interchangeable, and which routes may be used: the discovery state, the NIDs and the reports of any peer, the settings and the state of
+/// this node that discovery depends on, its interfaces and its routes. All peers of a node share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerRevision(Arc<AtomicU64>);
 

@@ -195,6 +195,12 @@ impl Routes {
         from_first.take_while(move |(its, _)| *its == net).map(|(_, active)| active)
     }
 
+    /// The route to `net`, if there is one and no other.
+    pub(crate) fn only_to(&self, net: NetId) -> Option<&Arc<ActiveRoute>> {
+        let mut routes = self.to(net);
+        routes.next().filter(|_| routes.next().is_none())
+    }
+
     /// The routes grouped by net: one slice for each net.
     pub(crate) fn nets(&self) -> impl Iterator<Item = &[(NetId, Arc<ActiveRoute>)]> {
         self.by_net.chunk_by(|(one, _), (other, _)| one == other)

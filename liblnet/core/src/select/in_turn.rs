@@ -1,12 +1,14 @@
 //! The path of a request whose candidates differ by nothing but their last use, as those of most requests do. Nothing is compared, and
 //! the candidates are used in the step that selects them.
 
+use super::chosen_path::ChosenPath;
 use super::criteria::{LocalNiCandidate, PeerNiCandidate};
 use super::direct::least_recently_used_ni;
 use super::families::are_mixed;
-use super::path_request::PathRequest;
+use super::path_request::{PathRequest, Paths};
 use super::peer_nis::least_recently_used_peer_ni;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
+use crate::model::{ActiveRoute, Net, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
+use lnet_wire::NetId;
 use std::sync::Arc;
 
 /// A path between a local NI and a peer NI on one net, which has been taken.
@@ -79,6 +81,35 @@ pub(crate) fn take_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni
     }
     only.note_use(only.latest_use_of_others());
     Some(Arc::clone(only))
+}
+
+/// Does what path selection does, for a peer NI behind gateways whose path was the only one ([`is_only_hop`]) and has been taken before: the
+/// local NI and the gateway. Neither the peer nor its gateway is looked at.
+#[inline(always)]
+pub(crate) fn take_only_hop(paths: Paths<'_>, destination: &PeerNi) -> Option<(Arc<Ni>, Arc<PeerNi>)> {
+    let (ni, route) = only_hop(paths, destination.nid().net())?;
+    ni.note_use(ni.latest_use_of_others());
+    destination.note_sent();
+    Some((Arc::clone(ni), Arc::clone(&route.gateway)))
+}
+
+/// Whether a path over a gateway, which has been taken to the only NID of a peer, stays the only one as long as the interfaces, the routes
+/// and the gateway stay the same: whatever the state of its parts, it is used, unless the route is excluded.
+pub(crate) fn is_only_hop(paths: Paths<'_>, destination: &PeerNi, chosen: &ChosenPath) -> bool {
+    let Some((ni, route)) = only_hop(paths, destination.nid().net()) else { return false };
+    let gateway = route.gateway.peer_now();
+    let local = gateway.nids.iter().filter(|nid| paths.nets.net(nid.net()).is_some());
+    local.count() == 1
+        && Arc::ptr_eq(ni, &chosen.ni)
+        && chosen.peer_ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, &route.gateway))
+}
+
+/// The only interface and the only route to a net that this node is not on.
+#[inline(always)]
+fn only_hop<'a>(paths: Paths<'a>, net: NetId) -> Option<(&'a Arc<Ni>, &'a Arc<ActiveRoute>)> {
+    let route = paths.routes.only_to(net)?;
+    let [only] = paths.nets.net(route.gateway.nid().net())?.nis() else { return None };
+    can_reach(only, &route.gateway).then_some((only, route))
 }
 
 /// The least recently used of the interfaces on a net.

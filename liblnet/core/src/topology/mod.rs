@@ -477,6 +477,7 @@ impl Topology {
 
     fn replace_routes(&self, config: &ConfigGuard<'_>, routes: Routes) {
         self.tables.store(Arc::new(PathTables { nets: self.nets(), routes: Arc::new(routes) }));
+        self.peers.revision().note_change();
         self.renew_rules(config);
     }
 

@@ -177,6 +177,16 @@ impl Topology {
         self.with_nets(|nets| select::take_path_to_ready(nets, peer_ni))
     }
 
+    /// Does the same for a request to a peer NI behind gateways whose path was the only one at this revision: returns the local NI and the
+    /// gateway.
+    #[inline(always)]
+    pub(crate) fn take_only_hop(&self, peer_ni: &PeerNi, revision: u64) -> Option<(Arc<Ni>, Arc<PeerNi>)> {
+        if !peer_ni.had_only_hop_at(revision) || self.counts_messages.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.with_paths(|paths| select::take_only_hop(paths, peer_ni))
+    }
+
     /// The local NI of a message from another node to this peer NI, if that is the only path and not avoided, and nothing has to be
     /// compared to find it. The message takes the path, as in [`Topology::take_path`].
     pub(crate) fn take_only_path(&self, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
