@@ -4,8 +4,8 @@
 use super::seen::SeenNumbers;
 use crate::environment::time::Time;
 use crate::model::MessageOrigin;
+use foldhash::HashMap;
 use lnet_wire::Nid;
-use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 /// The number of nodes that are remembered.
@@ -31,6 +31,15 @@ struct KnownNode {
     last: Time,
 }
 
+impl KnownNode {
+    /// Adds the number of a message; `brought` has the numbers of nodes that gateways have named.
+    fn insert(&mut self, id: NonZeroU64, now: Time, brought: &HashMap<BroughtBy, usize>) {
+        self.last = self.last.max(now);
+        let by = self.by;
+        self.seen.insert(id, now, || brought.len() * brought.get(&by).copied().unwrap_or(1));
+    }
+}
+
 impl KnownNodes {
     /// Whether the message with this origin has arrived.
     pub(super) fn contains(&self, origin: MessageOrigin) -> bool {
@@ -40,18 +49,16 @@ impl KnownNodes {
     /// Records that a message has arrived. A new node is always added: if the table is full, the gateway with the most nodes (of
     /// equals the one that names the new node) loses the node whose last message is the oldest.
     pub(super) fn insert(&mut self, origin: MessageOrigin, by: BroughtBy, now: Time) {
-        if !self.nodes.contains_key(&origin.node) {
-            if self.nodes.len() >= MAX_NODES {
-                self.make_room(by);
-            }
-            *self.brought.entry(by).or_default() += 1;
-            self.nodes.insert(origin.node, KnownNode { seen: SeenNumbers::default(), by, last: now });
+        if let Some(known) = self.nodes.get_mut(&origin.node) {
+            return known.insert(origin.id, now, &self.brought);
         }
-        let gateways = self.brought.len();
-        let Some(known) = self.nodes.get_mut(&origin.node) else { return };
-        let its_nodes = self.brought.get(&known.by).copied().unwrap_or(1);
-        known.last = known.last.max(now);
-        known.seen.insert(origin.id, now, gateways * its_nodes);
+        if self.nodes.len() >= MAX_NODES {
+            self.make_room(by);
+        }
+        *self.brought.entry(by).or_default() += 1;
+        let mut known = KnownNode { seen: SeenNumbers::default(), by, last: now };
+        known.insert(origin.id, now, &self.brought);
+        self.nodes.insert(origin.node, known);
     }
 
     /// Removes messages, and nodes without messages, that are older than [`REMEMBERED`](super::seen::REMEMBERED).
@@ -132,7 +139,7 @@ mod tests {
         known.insert(of_node(2, 2), gateway(2), at(200));
         known.expire(at(300));
         assert!(!known.contains(of_node(1, 1)) && known.contains(of_node(2, 2)));
-        assert_eq!(known.brought, HashMap::from([(gateway(1), 1)]));
+        assert_eq!(known.brought, HashMap::from_iter([(gateway(1), 1)]));
         known.expire(at(500));
         assert!(known.is_empty() && known.brought.is_empty());
     }

@@ -8,8 +8,9 @@ use crate::model::lnd::DeferredRx;
 use crate::model::message::{IncomingMessage, Pooled};
 use crate::model::{MessageOrigin, Ni, PartialMessages};
 use crate::sync::{Mutex, lock};
+use foldhash::HashMap;
 use lnet_wire::Nid;
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,12 +99,15 @@ impl Origins {
             copies: Vec::new(),
             until,
         };
-        match table.arriving.remove(&origin) {
-            None => {
-                table.arriving.insert(origin, arriving(&message, None));
-                Arrived::First(message)
+        let earlier = match table.arriving.entry(origin) {
+            Entry::Vacant(place) => {
+                place.insert(arriving(&message, None));
+                return Arrived::First(message);
             }
-            Some(OriginProgress::Partial { message: partial, until }) => {
+            Entry::Occupied(place) => place.remove(),
+        };
+        match earlier {
+            OriginProgress::Partial { message: partial, until } => {
                 if partial.header.payload_length != message.header.payload_length {
                     table.arriving.insert(origin, OriginProgress::Partial { message: partial, until });
                     return Arrived::Duplicate(message);
@@ -112,13 +116,11 @@ impl Origins {
                 table.arriving.insert(origin, arriving(&message, Some(until)));
                 Arrived::Resumes { partial, copy: message }
             }
-            Some(first @ OriginProgress::Arriving { length, .. })
-                if length != message.header.payload_length =>
-            {
+            first @ OriginProgress::Arriving { length, .. } if length != message.header.payload_length => {
                 table.arriving.insert(origin, first);
                 Arrived::Duplicate(message)
             }
-            Some(OriginProgress::Arriving { by, length, mut copies, until }) => {
+            OriginProgress::Arriving { by, length, mut copies, until } => {
                 let first = by.clone();
                 // None is dropped while the message is incomplete: it is not known which of them the sender waits for, and a copy
                 // that is dropped counts as delivered.

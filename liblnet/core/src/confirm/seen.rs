@@ -30,16 +30,17 @@ struct Run {
 }
 
 impl SeenNumbers {
-    /// Adds a number; `nodes` is the number of nodes that share the memory.
-    pub(super) fn insert(&mut self, id: NonZeroU64, now: Time, nodes: usize) {
+    /// Adds a number. `nodes` returns the number of nodes that share the memory, which limits it when a run begins.
+    pub(super) fn insert(&mut self, id: NonZeroU64, now: Time, nodes: impl FnOnce() -> usize) {
         let (number, bit) = place(id);
-        let run = self.runs.entry(number).or_insert_with(|| {
-            self.entered.push_back((now, number));
-            Run { bits: 0, last: now }
-        });
-        run.bits |= bit;
-        run.last = run.last.max(now);
-        let most = MAX_RUNS.min(MAX_RUNS_OF_ALL / nodes.max(1)).max(1);
+        if let Some(run) = self.runs.get_mut(&number) {
+            run.bits |= bit;
+            run.last = run.last.max(now);
+            return;
+        }
+        self.entered.push_back((now, number));
+        self.runs.insert(number, Run { bits: bit, last: now });
+        let most = MAX_RUNS.min(MAX_RUNS_OF_ALL / nodes().max(1)).max(1);
         while self.entered.len() > most {
             self.forget_oldest();
         }
@@ -94,14 +95,14 @@ mod tests {
     fn numbers_are_forgotten_after_their_time_or_when_there_are_too_many() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
         let mut seen = SeenNumbers::default();
-        seen.insert(id(5), at(0), 1);
-        seen.insert(id(500), at(200), 1);
+        seen.insert(id(5), at(0), || 1);
+        seen.insert(id(500), at(200), || 1);
         seen.expire(at(299));
         assert!(seen.contains(id(5)) && seen.contains(id(500)));
         seen.expire(at(300));
         assert!(!seen.contains(id(5)) && seen.contains(id(500)));
         for n in 0..MAX_RUNS as u64 {
-            seen.insert(id(1000 + 64 * n), at(300), 1);
+            seen.insert(id(1000 + 64 * n), at(300), || 1);
         }
         assert!(!seen.contains(id(500)) && seen.contains(id(1000)));
         seen.expire(at(600));
@@ -114,7 +115,7 @@ mod tests {
         let mut seen = SeenNumbers::default();
         // One number arrives every five seconds: a run takes longer than the time for which it is remembered.
         for n in 0..60 {
-            seen.insert(id(64 + n), at(5 * n), 1);
+            seen.insert(id(64 + n), at(5 * n), || 1);
             seen.expire(at(5 * n));
         }
         seen.expire(at(301));
@@ -129,10 +130,10 @@ mod tests {
     fn runs_in_use_are_not_forgotten_first_when_there_are_too_many() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
         let mut seen = SeenNumbers::default();
-        seen.insert(id(64), at(0), 1);
+        seen.insert(id(64), at(0), || 1);
         for n in 1..=2 * MAX_RUNS as u64 {
-            seen.insert(id(64 + n % 64), at(n), 1);
-            seen.insert(id(64 + 64 * n), at(n), 1);
+            seen.insert(id(64 + n % 64), at(n), || 1);
+            seen.insert(id(64 + 64 * n), at(n), || 1);
         }
         assert!(seen.contains(id(64)));
         assert!(seen.runs.len() <= MAX_RUNS && seen.entered.len() <= MAX_RUNS);
@@ -142,9 +143,9 @@ mod tests {
     fn with_many_nodes_each_has_its_share_of_the_memory() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
         let mut seen = SeenNumbers::default();
-        (0..1000).for_each(|n| seen.insert(id(64 * n + 1), at(0), 1));
+        (0..1000).for_each(|n| seen.insert(id(64 * n + 1), at(0), || 1));
         assert!(seen.contains(id(1)));
-        seen.insert(id(64_001), at(0), 4096);
+        seen.insert(id(64_001), at(0), || 4096);
         assert_eq!(seen.entered.len(), 256);
         assert!(!seen.contains(id(1)) && seen.contains(id(64_001)) && seen.contains(id(64 * 800 + 1)));
         assert_eq!(seen.runs.len(), seen.entered.len());
@@ -155,7 +156,7 @@ mod tests {
         fn exactly_the_inserted_numbers_are_contained(ids in prop::collection::vec(1_u64..2000, 0..200)) {
             let mut seen = SeenNumbers::default();
             for id in &ids {
-                seen.insert(NonZeroU64::new(*id).unwrap(), at(0), 1);
+                seen.insert(NonZeroU64::new(*id).unwrap(), at(0), || 1);
             }
             let want: HashSet<u64> = ids.into_iter().collect();
             for id in 1..2000 {

@@ -4,8 +4,9 @@ use crate::environment::time::Time;
 use crate::model::message::{OutgoingMessage, Pooled};
 use crate::model::{CarriedOrigin, Confirmation, MessageOrigin};
 use crate::sync::{Mutex, lock};
+use foldhash::HashMap;
 use lnet_wire::Nid;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -61,7 +62,8 @@ impl Unconfirmed {
         is_gateway: impl Fn(Nid) -> bool,
     ) -> Result<bool, (Pooled<OutgoingMessage>, Confirmation)> {
         let table = &mut *lock(&self.table);
-        if let Some((from, confirmation)) = table.early.remove(&id)
+        if !table.early.is_empty()
+            && let Some((from, confirmation)) = table.early.remove(&id)
             && is_gateway(from)
         {
             return Err((message, confirmation));
