@@ -162,8 +162,7 @@ impl DataPath {
 
     /// Returns the buffer of a message that has ended; waiting messages may get it.
     pub(crate) fn return_buffer(&self, buffer: Box<RouterBuffer>) {
-        let served = self.router_buffers.give_back(buffer);
-        if served.by_buffer.is_some() || served.by_credit.is_some() {
+        if let Some(served) = self.router_buffers.give_back(buffer) {
             self.resume_served(served);
         }
     }

@@ -154,10 +154,13 @@ impl TransitMessage {
 impl Pooled<TransitMessage> {
     /// Turns a message that has been received into its buffer into one that is sent on, with its header unchanged. Returns it
     /// unchanged if it has no buffer.
+    #[inline]
     pub(crate) fn into_forwarded(mut self) -> Result<Pooled<OutgoingMessage>, Self> {
         let Memory { transit, outgoing, .. } = self.memory();
         let Some(buffer) = transit.buffer.take() else { return Err(self) };
-        std::mem::swap(&mut transit.head, &mut outgoing.head);
+        let MessageHead { header, ni, peer_ni, counted } = &mut transit.head;
+        (outgoing.head.header, outgoing.head.counted) = (*header, *counted);
+        (outgoing.head.ni, outgoing.head.peer_ni) = (ni.take(), peer_ni.take());
         outgoing.next_hop = ProcessId { nid: transit.from, pid: outgoing.head.header.src_pid };
         outgoing.carry(transit.origin.take());
         let previous_hop = transit.previous_hop.take();

@@ -113,8 +113,10 @@ impl PeerNi {
     }
 
     /// Records the present number of router credits.
-    pub(crate) fn note_router_credits(&self, credits: i32) {
-        if credits < self.min_router_credits() {
+    #[inline]
+    pub(crate) fn note_router_credits(&self, credits: i64) {
+        if credits < self.min_router_credits().into() {
+            let credits = i32::try_from(credits).unwrap_or(i32::MIN);
             self.min_router_credits.fetch_min(credits, Ordering::Relaxed);
         }
     }

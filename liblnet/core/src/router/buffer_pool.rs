@@ -82,6 +82,7 @@ impl Pool {
         Some(buffer)
     }
 
+    #[inline]
     pub(super) fn put(&mut self, buffer: Box<RouterBuffer>) {
         self.used -= 1;
         self.used_to_routers -= u32::from(buffer.onward == Onward::ToRouter);
@@ -97,14 +98,14 @@ impl Pool {
         self.note_credits();
     }
 
-    /// Removes the message that has waited longest among those for which a buffer is free.
+    /// Whether any message waits for a buffer.
     #[inline]
-    pub(super) fn next_waiting(&mut self) -> Option<(Nid, Waiting)> {
-        if self.to_destinations.is_empty() && self.to_routers.is_empty() { None } else { self.take_first() }
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.to_destinations.is_empty() || !self.to_routers.is_empty()
     }
 
-    #[inline(never)]
-    fn take_first(&mut self) -> Option<(Nid, Waiting)> {
+    /// Removes the message that has waited longest among those for which a buffer is free.
+    pub(super) fn next_waiting(&mut self) -> Option<(Nid, Waiting)> {
         let first = |queue: &VecDeque<Queued>| queue.front().map(|queued| queued.number);
         let to_destination = first(&self.to_destinations).filter(|_| self.has_unused(Onward::ToDestination));
         let to_router = first(&self.to_routers).filter(|_| self.has_unused(Onward::ToRouter));
@@ -173,13 +174,21 @@ impl Pool {
     }
 
     fn credits(&self) -> i32 {
-        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-        let unused = number(self.limit().saturating_sub(self.used) as usize);
-        unused - number(self.to_destinations.len() + self.to_routers.len())
+        let credits = self.all_credits();
+        i32::try_from(credits).unwrap_or(if credits > 0 { i32::MAX } else { i32::MIN })
     }
 
+    #[inline]
+    fn all_credits(&self) -> i64 {
+        let unused = self.limit().saturating_sub(self.used);
+        i64::from(unused) - (self.to_destinations.len() + self.to_routers.len()) as i64
+    }
+
+    #[inline]
     fn note_credits(&mut self) {
-        self.min_credits = self.min_credits.min(self.credits());
+        if self.all_credits() < self.min_credits.into() {
+            self.min_credits = self.credits();
+        }
     }
 
     const fn queue(&mut self, onward: Onward) -> &mut VecDeque<Queued> {

@@ -124,20 +124,18 @@ impl RouterBuffers {
         request: BufferRequest,
         begin_wait: impl FnOnce(&mut TransitMessage) -> Arc<dyn DeferredRx>,
     ) -> BufferGrant {
-        let at = request.cpt % self.cpts.len().max(1);
+        let cpts = self.cpts.len().max(1);
+        let at = if request.cpt < cpts { request.cpt } else { request.cpt % cpts };
         match self.cpts.get(at) {
             Some(cpt) => lock(cpt).apply(at, request, begin_wait),
             None => BufferGrant::Refused(request.message),
         }
     }
 
-    /// Returns a buffer to its pool. Returns the waiting messages that have got a buffer now.
+    /// Returns a buffer to its pool. Returns the waiting messages that have got a buffer now, if any have.
     #[inline]
-    pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> Served {
-        match self.cpts.get(buffer.place.cpt) {
-            Some(cpt) => lock(cpt).give_back(buffer),
-            None => Served::default(),
-        }
+    pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> Option<Served> {
+        lock(self.cpts.get(buffer.place.cpt)?).give_back(buffer)
     }
 
     /// Removes the waiting messages that arrived on the interface `ni`, which is being shut down. Returns them, and the
@@ -222,10 +220,8 @@ impl CptBuffers {
         let share = self.shares.get_or_insert_with(from, new);
         share.size = size;
         if let Some(peer_ni) = &message.peer_ni {
-            let asked_for = share.asked_for().saturating_add(1);
-            peer_ni.note_router_credits(
-                i32::try_from(size).unwrap_or(i32::MAX).saturating_sub_unsigned(asked_for),
-            );
+            let asked_for = i64::from(share.taken) + share.waiting.len() as i64 + 1;
+            peer_ni.note_router_credits(i64::from(size) - asked_for);
         }
         if share.taken >= share.size {
             let deferred = begin_wait(&mut message);
@@ -263,17 +259,26 @@ impl CptBuffers {
     }
 
     /// Returns a buffer. Its memory may go to a message that waits for this size, its router credit to one of the same peer NI.
-    fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> Served {
+    #[inline]
+    fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> Option<Served> {
         let BufferPlace { cpt, size } = buffer.place;
         if let Some(bytes) = buffer.sent.take() {
             self.forwarded.messages += 1;
             self.forwarded.bytes += u64::from(bytes);
         }
         let from = buffer.from.take();
-        if let Some(pool) = self.pools.get_mut(size) {
-            pool.put(buffer);
-        }
-        Served { by_buffer: self.serve(cpt, size), by_credit: from.and_then(|from| self.release(cpt, from)) }
+        let pool = self.pools.get_mut(size)?;
+        pool.put(buffer);
+        let is_buffer_wanted = pool.has_waiting();
+        let is_credit_wanted = from.is_some_and(|from| self.release(from));
+        (is_buffer_wanted || is_credit_wanted)
+            .then(|| self.serve_both(cpt, size, from.filter(|_| is_credit_wanted)))
+    }
+
+    /// Gives an unused buffer of this size to a message that waits for one, and a router credit of `from` to one that waits for that.
+    #[inline(never)]
+    fn serve_both(&mut self, cpt: usize, size: usize, from: Option<Nid>) -> Served {
+        Served { by_buffer: self.serve(cpt, size), by_credit: from.and_then(|from| self.grant(cpt, from)) }
     }
 
     /// Gives an unused buffer to the first message that waits for one.
@@ -282,10 +287,17 @@ impl CptBuffers {
         self.place(cpt, from, waiting)
     }
 
-    /// Returns a router credit; the first message of that peer NI that waits for one gets it.
-    fn release(&mut self, cpt: usize, from: Nid) -> Option<Waiting> {
-        let share = self.shares.get_mut(from)?;
+    /// Returns a router credit; returns whether a message of that peer NI waits for it.
+    #[inline]
+    fn release(&mut self, from: Nid) -> bool {
+        let Some(share) = self.shares.get_mut(from) else { return false };
         share.taken -= 1;
+        !share.waiting.is_empty()
+    }
+
+    /// Gives an unused router credit of a peer NI to the first of its messages that wait for one.
+    fn grant(&mut self, cpt: usize, from: Nid) -> Option<Waiting> {
+        let share = self.shares.get_mut(from)?;
         if share.taken < share.size
             && let Some(waiting) = share.waiting.pop_front()
         {

@@ -20,7 +20,8 @@ fn begin_wait(_: &mut TransitMessage) -> Arc<dyn DeferredRx> {
     Arc::new(NoDriver)
 }
 
-fn served(Served { by_buffer, by_credit }: Served) -> Vec<Waiting> {
+fn served(served: Option<Served>) -> Vec<Waiting> {
+    let Served { by_buffer, by_credit } = served.unwrap_or_default();
     by_buffer.into_iter().chain(by_credit).collect()
 }
 
