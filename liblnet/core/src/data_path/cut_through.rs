@@ -156,7 +156,7 @@ impl DataPath {
     /// Continues a message whose payload is complete.
     fn resume_held(&self, held: Held) {
         match held {
-            Held { message, result: None } => self.send_onwards(message),
+            Held { message, result: None } => self.send_onwards(message, None),
             Held { message, result: Some(result) } => self.end(message, result),
         }
     }

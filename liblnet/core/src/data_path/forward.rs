@@ -81,22 +81,32 @@ impl DataPath {
         if result.is_err() {
             return self.forget_transit(message);
         }
+        let destination = message.destination.take();
         match message.into_forwarded() {
-            Ok(message) => self.send_onwards(message),
+            Ok(message) => self.send_onwards(message, destination),
             Err(message) => self.forget_transit(message),
         }
     }
 
-    /// Sends a message on whose payload is complete.
-    pub(super) fn send_onwards(&self, mut message: Pooled<OutgoingMessage>) {
+    /// Sends a message on whose payload is complete. `destination` is the peer NI that it is for, if that was known when it arrived.
+    pub(super) fn send_onwards(
+        &self,
+        mut message: Pooled<OutgoingMessage>,
+        destination: Option<Arc<PeerNi>>,
+    ) {
         message.deadline = self.deadline_from_now();
-        let Some(destination) = self.destination_onwards(&message) else {
+        // The peer may have been removed meanwhile.
+        let revision = self.topology.peers().revision().get();
+        let known = destination.filter(|peer_ni| peer_ni.onward_at(revision).is_some());
+        let Some(destination) = known.or_else(|| self.destination_onwards(&message)) else {
             return self.drop_forwarded(message, "this node knows as many peers as it may");
         };
         if let Some(ni) = self.topology.take_only_path(&destination) {
             message.next_hop = ProcessId { nid: destination.nid(), pid: message.header.dest_pid };
             (message.ni, message.peer_ni) = (Some(ni), Some(destination));
-            self.note_request(&message);
+            if message.is_reserved() {
+                self.note_request(&message);
+            }
             return self.launch(message);
         }
         match self.select_path_onwards_to(&message, &destination) {

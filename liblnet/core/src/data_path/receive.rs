@@ -44,7 +44,13 @@ impl Upcalls for DataPath {
         if self.env.is_ending() {
             return RxAction::Reject(Violation::ShuttingDown);
         }
-        let inspection = match check_header(header, ni.nid(), |nid| self.topology.way_to(nid)) {
+        let mut destination = None;
+        let way_to = |nid| {
+            let way;
+            (way, destination) = self.topology.way_onward(nid);
+            way
+        };
+        let inspection = match check_header(header, ni.nid(), way_to) {
             Ok(inspection) => inspection,
             Err(violation) => {
                 self.message_counters.error();
@@ -80,7 +86,8 @@ impl Upcalls for DataPath {
             if provenance.reply_here {
                 return RxAction::Discard;
             }
-            let message = self.transit(ni, from, peer_ni, header, provenance);
+            let mut message = self.transit(ni, from, peer_ni, header, provenance);
+            message.destination = destination;
             return self.forward(ni, onward, message, make_deferred);
         }
         let mut message = self.incoming(ni, from, peer_ni, header);
@@ -608,7 +615,7 @@ pub(super) fn write_arrival_event(
 fn check_header(
     header: &Header,
     my_nid: Nid,
-    way_to: impl Fn(Nid) -> WayTo,
+    mut way_to: impl FnMut(Nid) -> WayTo,
 ) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {

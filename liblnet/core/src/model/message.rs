@@ -180,6 +180,8 @@ pub struct TransitMessage {
     pub(crate) buffer: Option<Box<RouterBuffer>>,
     /// The arrival of the payload, once another message sends it on.
     pub(crate) arrival: Option<Arc<Arrival>>,
+    /// The peer NI that the message is for, if that was known when the message arrived.
+    pub(crate) destination: Option<Arc<PeerNi>>,
     /// The time since which a large payload has arrived in parts.
     pub(crate) in_parts_since: Option<Time>,
     /// The time since which the message waits for a buffer, if that is measured.

@@ -249,6 +249,7 @@ impl Default for TransitMessage {
             origin: None,
             buffer: None,
             arrival: None,
+            destination: None,
             in_parts_since: None,
             waiting_since: None,
         }
@@ -295,13 +296,23 @@ impl Part for TransitMessage {
 
     #[inline]
     fn clear(&mut self) {
-        let Self { head, from: _, previous_hop, origin, buffer, arrival, in_parts_since, waiting_since } =
-            self;
+        let Self {
+            head,
+            from: _,
+            previous_hop,
+            origin,
+            buffer,
+            arrival,
+            destination,
+            in_parts_since,
+            waiting_since,
+        } = self;
         head.clear();
         *previous_hop = None;
         *origin = None;
         *buffer = None;
         *arrival = None;
+        *destination = None;
         *in_parts_since = None;
         *waiting_since = None;
     }

@@ -12,6 +12,7 @@ use super::path_state::UnresponsiveFrom;
 use super::peer::{Peer, PeerCell};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
+use super::router_buffer::Onward;
 use super::sender_pace::SenderPace;
 use crate::credit::{Credits, SharedPool, WaivedLengths};
 use crate::environment::time::Time;
@@ -71,6 +72,8 @@ pub struct PeerNi {
     ready_at: AtomicU64,
     /// The revision at which there was one path to the peer NI, over a gateway.
     only_hop_at: AtomicU64,
+    /// The kind of next hop of messages for the peer NI, in the lowest bit, and above it the revision at which it was that.
+    onward_at: AtomicU64,
 }
 
 impl PeerNi {
@@ -104,6 +107,7 @@ impl PeerNi {
             waived: WaivedLengths::default(),
             ready_at: AtomicU64::new(u64::MAX),
             only_hop_at: AtomicU64::new(u64::MAX),
+            onward_at: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -418,6 +422,21 @@ impl PeerNi {
     /// Records that at this revision there was one path to the peer NI, over a gateway.
     pub(crate) fn note_only_hop_at(&self, revision: u64) {
         self.only_hop_at.store(revision, Ordering::Relaxed);
+    }
+
+    /// The kind of next hop of messages for the peer NI, if that was recorded at this revision. The table of peers has had this peer NI since.
+    #[inline(always)]
+    pub(crate) fn onward_at(&self, revision: u64) -> Option<Onward> {
+        match self.onward_at.load(Ordering::Relaxed) ^ revision << 1 {
+            0 => Some(Onward::ToDestination),
+            1 => Some(Onward::ToRouter),
+            _ => None,
+        }
+    }
+
+    /// Records the kind of next hop at this revision.
+    pub(crate) fn note_onward_at(&self, revision: u64, onward: Onward) {
+        self.onward_at.store(revision << 1 | u64::from(onward == Onward::ToRouter), Ordering::Relaxed);
     }
 
     /// The priority by selection rules; `u32::MAX` is the lowest.

@@ -167,6 +167,23 @@ impl Topology {
         })
     }
 
+    /// The way of messages from another node to `nid`, and the peer NI with that NID, if it is known and they are to be sent on.
+    #[inline(always)]
+    pub(crate) fn way_onward(&self, nid: Nid) -> (WayTo, Option<Arc<PeerNi>>) {
+        let revision = self.peers.revision().get();
+        let Some(peer_ni) = self.peer_ni(nid) else { return (self.way_to(nid), None) };
+        if let Some(onward) = peer_ni.onward_at(revision) {
+            return (WayTo::Onward(onward), Some(peer_ni));
+        }
+        match self.way_to(nid) {
+            WayTo::Onward(onward) => {
+                peer_ni.note_onward_at(revision, onward);
+                (WayTo::Onward(onward), Some(peer_ni))
+            }
+            way => (way, None),
+        }
+    }
+
     /// The distance of a NID (`LNetDist`): to a net that this node is not on, by the route with the fewest hops.
     /// [`Errno::HostUnreachable`] without a path.
     pub(crate) fn distance(&self, nid: Nid) -> Result<Distance, Errno> {

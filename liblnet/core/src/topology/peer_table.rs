@@ -111,6 +111,7 @@ impl PeerTable {
                 is_changing || !(peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load()))
             });
         }
+        self.revision.note_change();
         self.len() < most
     }
 
@@ -134,6 +135,7 @@ impl PeerTable {
             None => false,
             Some(peer_ni) if !is_changing && is_unused(peer_ni) => {
                 shard.remove(nid);
+                self.revision.note_change();
                 false
             }
             Some(_) => true,
@@ -289,6 +291,7 @@ impl PeerTable {
         for nid in nids {
             self.shard(nid).remove(nid);
         }
+        self.revision.note_change();
     }
 
     /// A new peer without any nets.
