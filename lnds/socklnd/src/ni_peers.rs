@@ -30,6 +30,19 @@ struct PeerShard {
     last: Option<Arc<Peer>>,
 }
 
+impl PeerShard {
+    /// The peer with this identity, if it is in the table: the next one that is sent to, probably.
+    #[inline]
+    fn known(&mut self, id: ProcessId) -> Option<Arc<Peer>> {
+        if let Some(last) = self.last.as_ref().filter(|last| last.id == id) {
+            return Some(Arc::clone(last));
+        }
+        let known = self.peers.get(&id)?;
+        self.last = Some(Arc::clone(known));
+        Some(Arc::clone(known))
+    }
+}
+
 pub(crate) struct NiPeers {
     pub(crate) ni: Arc<SockNi>,
     /// Commands to the connecting thread.
@@ -96,7 +109,14 @@ impl NiPeers {
 
     /// Sends `to` the confirmation of a message that came from there.
     pub(crate) fn confirm(&self, to: Nid, named: MessageOrigin, confirmation: Confirmation) {
-        self.peers_of(to).for_each(|peer| peer.confirm(named, confirmation));
+        if self.unusual_pids.load(Ordering::Relaxed) > 0 {
+            return self.peers_of(to).for_each(|peer| peer.confirm(named, confirmation));
+        }
+        let id = ProcessId { nid: to, pid: Pid::LUSTRE };
+        let usual = lock(self.shard(id)).known(id);
+        if let Some(peer) = usual {
+            peer.confirm(named, confirmation);
+        }
     }
 
     /// The incarnation of the peer with this NID, if it has connections.
@@ -158,21 +178,17 @@ impl NiPeers {
     /// Returns the peer with this identity; creates it if it is not known. `None` when the NI is ending.
     #[inline]
     fn peer(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
-        let PeerShard { peers, last } = &mut *lock(self.shard(identity.id));
+        let shard = &mut *lock(self.shard(identity.id));
         // Checked under the lock: the end of the NI empties the table after it has set the mark.
         if self.ni.is_ending() {
             return None;
         }
-        if let Some(last) = last.as_ref().filter(|last| last.id == identity.id) {
-            return Some(Arc::clone(last));
-        }
-        if let Some(known) = peers.get(&identity.id) {
-            *last = Some(Arc::clone(known));
-            return Some(Arc::clone(known));
+        if let Some(known) = shard.known(identity.id) {
+            return Some(known);
         }
         self.unusual_pids.fetch_add(usize::from(identity.id.pid != Pid::LUSTRE), Ordering::Relaxed);
         let peer = Peer::new(identity, &self.ni, Arc::clone(self) as Arc<dyn PeerOwner>);
-        peers.insert(identity.id, Arc::clone(&peer));
+        shard.peers.insert(identity.id, Arc::clone(&peer));
         Some(peer)
     }
 

@@ -86,6 +86,13 @@ pub(crate) fn only_for_small(
     only
 }
 
+/// Whether a connection of this kind, which is [`only_for_small`], is the one that [`choose`] returns for delivery ACKs, whatever the loads
+/// are: each that is rated best for them is rated best for small messages, too.
+#[inline]
+pub(crate) fn is_best_for_acks(kind: ConnectionType, version: Version) -> bool {
+    rate(kind, version, TxKind::Ack, u32::MAX) == Rating::Yes
+}
+
 #[inline]
 fn rate(kind: ConnectionType, version: Version, tx: TxKind, min_bulk: u32) -> Rating {
     use ConnectionType::{Any, BulkIn, BulkOut, Control};
@@ -187,6 +194,28 @@ mod tests {
             }
         }
         assert_eq!(only_for_small([(Control, Version::V3)], 0), None, "no message is small");
+    }
+
+    /// wire-tcp 3.5: fails if delivery ACKs leave by another connection than the one that is rated best for them.
+    #[test]
+    fn the_only_connection_for_small_messages_is_that_for_acks_if_it_is_rated_best_for_them() {
+        let all = [Any, Control, BulkIn, BulkOut];
+        let mut found = 0;
+        for (version, kinds) in [Version::V2, Version::V3]
+            .into_iter()
+            .flat_map(|version| (0..all.len().pow(3)).map(move |number| (version, number)))
+            .map(|(version, number)| (version, [number % 4, number / 4 % 4, number / 16].map(|at| all[at])))
+        {
+            let only = only_for_small(kinds.iter().map(|kind| (*kind, version)), 1024);
+            let Some(only) = only.filter(|only| is_best_for_acks(kinds[*only], version)) else { continue };
+            let loaded = kinds.iter().enumerate().map(|(at, kind)| {
+                let load = u8::from(at == only);
+                Candidate { version, ..on(*kind, load.into(), load.into()) }
+            });
+            assert_eq!(choose(loaded, TxKind::Ack, 1024), Some(only), "{version:?} {kinds:?}");
+            found += 1;
+        }
+        assert!(found > 20, "{found}");
     }
 
     fn on(kind: ConnectionType, unsent: usize, last_used: u64) -> Candidate {

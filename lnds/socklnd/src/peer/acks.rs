@@ -39,7 +39,8 @@ impl Peer {
         // Without the connection the ACK is dropped, and the peer sends the message again.
         let Some(connection) = connection.filter(|it| it.origin(named.id) == Some(named)) else { return };
         if connection.hold_confirmation(confirmation, named.id) {
-            if !self.confirmations_listed.swap(true, Ordering::SeqCst) {
+            let is_listed = || self.confirmations_listed.load(Ordering::SeqCst);
+            if !is_listed() && !self.confirmations_listed.swap(true, Ordering::SeqCst) {
                 let this = Weak::clone(&self.this) as Weak<dyn LateSender>;
                 // This thread's own scheduler need not be woken.
                 with_nearest(&connection.scheduler, |scheduler| {

@@ -15,7 +15,7 @@ use crate::conn::outgoing::Outgoing;
 use crate::conn::send_side::Transmitted;
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler, SmallPath};
-use crate::decide::choose::{Candidate, TxKind, choose, is_small};
+use crate::decide::choose::{Candidate, TxKind, choose, is_best_for_acks, is_small};
 use crate::decide::delivery_acks::AckRequest;
 use crate::decide::identity::Identity;
 use crate::decide::version::PeerIncarnation;
@@ -448,9 +448,16 @@ impl PeerState {
         choose(candidates, tx, min_bulk)
     }
 
+    /// Whether the connection at this index, the only one that is rated best for small messages, is that for delivery ACKs, too.
+    fn is_best_for_acks(&self, only_for_small: usize) -> bool {
+        let terms = self.connections.get(only_for_small).map(|slot| &slot.connection.terms);
+        terms.is_some_and(|terms| is_best_for_acks(terms.kind, terms.version))
+    }
+
     fn choose(&mut self, tx: TxKind, min_bulk: u32) -> Option<Arc<Connection>> {
         let best = match (tx, self.for_small) {
             (TxKind::Message(length), Some(only)) if is_small(length, min_bulk) => only,
+            (TxKind::Ack, Some(only)) if self.is_best_for_acks(only) => only,
             _ => self.best(tx, min_bulk)?,
         };
         let slot = self.connections.get_mut(best)?;
