@@ -711,6 +711,33 @@ fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
     }
 }
 
+/// Fails if an origin is believed from a node that was a gateway of its net, or not from one that has become one.
+#[test]
+fn an_origin_is_believed_from_gateways_as_they_are_now() {
+    let rig = sender(&[]);
+    rig.attach(-1, MdOptions::OP_PUT.0);
+    let route = Route { net: far(1).net(), gateway: tcp(8), hops: None, priority: 0, health_sensitivity: 1 };
+    let mut id = 70;
+    let mut refuses = || {
+        id += 1;
+        let before = rig.core.message_counts().origins_refused;
+        if let RxAction::Deliver(message) = brought(&rig, tcp(8), far(5), 7, id) {
+            rig.core.data_path().received(message, Ok(()));
+        }
+        rig.core.message_counts().origins_refused > before
+    };
+    assert_eq!([refuses(), refuses()], [true, true]);
+    rig.core.admin().add_route(route).unwrap();
+    assert_eq!([refuses(), refuses()], [false, false]);
+    rig.core.admin().delete_routes(None, Some(tcp(8))).unwrap();
+    // What was under way when the route was deleted is believed for some time.
+    rig.clock.advance(Duration::from_secs(400));
+    assert_eq!([refuses(), refuses()], [true, true]);
+    let other = Route { net: on_net(2, 1).net(), ..route };
+    rig.core.admin().add_route(other).unwrap();
+    assert!(refuses(), "its routes lead elsewhere");
+}
+
 /// Fails if a router passes a false origin on unmarked: the destination believes its gateways.
 #[test]
 fn a_gateway_marks_origins_that_it_does_not_believe() {

@@ -137,6 +137,7 @@ impl DataPath {
         let source = header.src_nid;
         if carried.origin.is_refused()
             || provenance.is_from_its_origin()
+            || peer_ni.is_some_and(|gateway| self.topology.is_gateway_to(source.net(), gateway))
             || self.topology.may_come_through(source, from, self.env.now())
         {
             return *provenance;
@@ -215,8 +216,8 @@ impl DataPath {
 
     /// The gateway that a message has come by; `None` if its origin has sent it directly.
     fn brought_by(&self, message: &IncomingMessage) -> BroughtBy {
-        let peer = message.peer_ni.as_ref()?.peer_now();
-        self.topology.is_gateway(&peer).then_some(peer.primary)
+        let peer_ni = message.peer_ni.as_ref()?;
+        self.topology.is_of_gateway(peer_ni).then(|| peer_ni.primary())
     }
 
     fn drop_copy(&self, copy: WaitingCopy) {

@@ -97,7 +97,7 @@ impl DataPath {
         message.deadline = self.deadline_from_now();
         // The peer may have been removed meanwhile.
         let revision = self.topology.peers().revision().get();
-        let known = destination.filter(|peer_ni| peer_ni.onward_at(revision).is_some());
+        let known = destination.filter(|peer_ni| peer_ni.routing().onward_at(revision).is_some());
         let Some(destination) = known.or_else(|| self.destination_onwards(&message)) else {
             return self.drop_forwarded(message, "this node knows as many peers as it may");
         };

@@ -221,7 +221,7 @@ impl DataPath {
             && terms.source.is_none()
             && select::is_only_hop(tables.paths(), peer_ni, chosen)
         {
-            peer_ni.note_only_hop_at(revision);
+            peer_ni.routing().note_only_hop_at(revision);
         }
         drop((tables, peer));
         match chosen {

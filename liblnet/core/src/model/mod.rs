@@ -39,6 +39,7 @@ mod recovery_state;
 mod request;
 mod route;
 mod router_buffer;
+mod routing_marks;
 mod sender_pace;
 mod settling;
 mod state;

@@ -12,7 +12,7 @@ use super::path_state::UnresponsiveFrom;
 use super::peer::{Peer, PeerCell};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
-use super::router_buffer::Onward;
+use super::routing_marks::RoutingMarks;
 use super::sender_pace::SenderPace;
 use crate::credit::{Credits, SharedPool, WaivedLengths};
 use crate::environment::time::Time;
@@ -70,10 +70,8 @@ pub struct PeerNi {
     waived: WaivedLengths,
     /// The revision at which the peer NI was ready.
     ready_at: AtomicU64,
-    /// The revision at which there was one path to the peer NI, over a gateway.
-    only_hop_at: AtomicU64,
-    /// The kind of next hop of messages for the peer NI, in the lowest bit, and above it the revision at which it was that.
-    onward_at: AtomicU64,
+    /// What messages that pass gateways have found out.
+    routing: RoutingMarks,
 }
 
 impl PeerNi {
@@ -106,8 +104,7 @@ impl PeerNi {
             pace: SenderPace::default(),
             waived: WaivedLengths::default(),
             ready_at: AtomicU64::new(u64::MAX),
-            only_hop_at: AtomicU64::new(u64::MAX),
-            onward_at: AtomicU64::new(u64::MAX),
+            routing: RoutingMarks::default(),
         }
     }
 
@@ -412,31 +409,10 @@ impl PeerNi {
         self.ready_at.store(revision, Ordering::Relaxed);
     }
 
-    /// Whether at this revision there was one path to the peer NI, over a gateway; the peer NI is the only one of its peer, it has been used,
-    /// and requests to it need not wait for discovery.
+    /// What messages that pass gateways have found out about the peer NI.
     #[inline(always)]
-    pub(crate) fn had_only_hop_at(&self, revision: u64) -> bool {
-        self.only_hop_at.load(Ordering::Relaxed) == revision
-    }
-
-    /// Records that at this revision there was one path to the peer NI, over a gateway.
-    pub(crate) fn note_only_hop_at(&self, revision: u64) {
-        self.only_hop_at.store(revision, Ordering::Relaxed);
-    }
-
-    /// The kind of next hop of messages for the peer NI, if that was recorded at this revision. The table of peers has had this peer NI since.
-    #[inline(always)]
-    pub(crate) fn onward_at(&self, revision: u64) -> Option<Onward> {
-        match self.onward_at.load(Ordering::Relaxed) ^ revision << 1 {
-            0 => Some(Onward::ToDestination),
-            1 => Some(Onward::ToRouter),
-            _ => None,
-        }
-    }
-
-    /// Records the kind of next hop at this revision.
-    pub(crate) fn note_onward_at(&self, revision: u64, onward: Onward) {
-        self.onward_at.store(revision << 1 | u64::from(onward == Onward::ToRouter), Ordering::Relaxed);
+    pub(crate) const fn routing(&self) -> &RoutingMarks {
+        &self.routing
     }
 
     /// The priority by selection rules; `u32::MAX` is the lowest.

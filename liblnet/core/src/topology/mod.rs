@@ -172,12 +172,12 @@ impl Topology {
     pub(crate) fn way_onward(&self, nid: Nid) -> (WayTo, Option<Arc<PeerNi>>) {
         let revision = self.peers.revision().get();
         let Some(peer_ni) = self.peer_ni(nid) else { return (self.way_to(nid), None) };
-        if let Some(onward) = peer_ni.onward_at(revision) {
+        if let Some(onward) = peer_ni.routing().onward_at(revision) {
             return (WayTo::Onward(onward), Some(peer_ni));
         }
         match self.way_to(nid) {
             WayTo::Onward(onward) => {
-                peer_ni.note_onward_at(revision, onward);
+                peer_ni.routing().note_onward_at(revision, onward);
                 (WayTo::Onward(onward), Some(peer_ni))
             }
             way => (way, None),
@@ -437,6 +437,32 @@ impl Topology {
         let named_it = |net| names_it(net) || former.named(net, &gateway.nids, now);
         let peer = self.peer(source);
         named_it(net) || peer.is_some_and(|peer| peer.nets.iter().any(|net| named_it(net.id)))
+    }
+
+    /// Whether a route to `net` has the peer of this peer NI as its gateway.
+    #[inline]
+    pub(crate) fn is_gateway_to(&self, net: NetId, peer_ni: &PeerNi) -> bool {
+        let revision = self.peers.revision().get();
+        if peer_ni.routing().led_to_at(revision, net) {
+            return true;
+        }
+        let its = &peer_ni.peer_now().nids;
+        let leads = self.tables.load().routes.to(net).any(|active| its.contains(&active.route.gateway));
+        if leads {
+            peer_ni.routing().note_leads_to_at(revision, net);
+        }
+        leads
+    }
+
+    /// Whether a route has the peer of this peer NI as its gateway.
+    #[inline]
+    pub(crate) fn is_of_gateway(&self, peer_ni: &PeerNi) -> bool {
+        let revision = self.peers.revision().get();
+        peer_ni.routing().was_gateway_at(revision).unwrap_or_else(|| {
+            let is_gateway = self.is_gateway(&peer_ni.peer_now());
+            peer_ni.routing().note_gateway_at(revision, is_gateway);
+            is_gateway
+        })
     }
 
     /// Whether a route has this peer as its gateway.

@@ -181,7 +181,7 @@ impl Topology {
     /// gateway.
     #[inline(always)]
     pub(crate) fn take_only_hop(&self, peer_ni: &PeerNi, revision: u64) -> Option<(Arc<Ni>, Arc<PeerNi>)> {
-        if !peer_ni.had_only_hop_at(revision) || self.counts_messages.load(Ordering::Relaxed) {
+        if !peer_ni.routing().had_only_hop_at(revision) || self.counts_messages.load(Ordering::Relaxed) {
             return None;
         }
         self.with_paths(|paths| select::take_only_hop(paths, peer_ni))
