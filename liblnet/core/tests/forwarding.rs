@@ -212,6 +212,40 @@ fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
     assert_eq!((counted(103), logged(103, "and this one is no router)")), ([3, 1], 1));
 }
 
+/// RT-10: fails if a message goes where earlier ones went although a route, an interface or a peer has been removed since.
+#[test]
+fn messages_are_forwarded_by_the_routes_nets_and_peers_that_there_are_now() {
+    let rig = router([8; 3], 8);
+    let next_hops = || {
+        let hops: Vec<Nid> = sent(&rig).into_iter().map(|(hop, _)| hop).collect();
+        rig.driver.finish();
+        hops
+    };
+    let elsewhere = Header { dest_nid: on_net(7, 7), ..put(2, 5, 0) };
+    let route =
+        |gateway| Route { net: on_net(7, 7).net(), gateway, hops: None, priority: 0, health_sensitivity: 1 };
+    for gateway in [far(9), far(10)] {
+        rig.core.admin().add_route(route(gateway)).unwrap();
+        rig.driver.finish();
+        (0..3).for_each(|_| passes(&rig, &elsewhere));
+        assert_eq!(next_hops(), [gateway; 3]);
+        rig.core.admin().delete_routes(None, None).unwrap();
+        assert!(matches!(rig.arrives(&elsewhere), RxAction::Discard), "{gateway}");
+    }
+
+    (0..3).for_each(|_| passes(&rig, &put(2, 5, 0)));
+    assert_eq!(next_hops(), [far(5); 3]);
+    let RxAction::Deliver(message) = rig.arrives(&put(2, 5, 0)) else { panic!("not received") };
+    rig.core.admin().make_peer(far(5), true, false).unwrap();
+    rig.core.admin().delete_peer(far(5), None, false).unwrap();
+    rig.core.data_path().received(message, Ok(()));
+    assert_eq!(next_hops(), [far(5)]);
+    let known = rig.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == far(5)).unwrap();
+    assert_eq!(known.counters().read(MessageOutcome::Sent).messages(), 1, "of the peer that is known now");
+    rig.core.admin().remove_ni(far(1)).unwrap();
+    assert!(matches!(rig.arrives(&put(2, 5, 0)), RxAction::Discard));
+}
+
 /// Fails if a message circulates between routers with wrong routes.
 #[test]
 fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {

@@ -40,7 +40,6 @@ impl Admin<'_> {
             self.needs_multi_rail()?;
         }
         self.env.set_settings(settings);
-        self.topology.peers().revision().note_change();
         let off = |settings: &Settings| settings.discovery == DiscoveryMode::Off;
         if off(&before) != off(&settings) {
             self.rebuild_ping_target(&config);
