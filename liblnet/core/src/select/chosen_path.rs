@@ -246,6 +246,7 @@ pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
 }
 
 /// Does what [`answered`] does if all NIDs of the peer are on the net of `ni`, for which the nets of this node are not needed.
+#[inline(always)]
 pub(crate) fn answered_on_only_net(ni: &Ni, peer_ni: &PeerNi) -> bool {
     if peer_ni.is_alone() && peer_ni.last_use().get() > 0 {
         let is_only = peer_ni.nid().net() == ni.nid().net();
@@ -254,6 +255,11 @@ pub(crate) fn answered_on_only_net(ni: &Ni, peer_ni: &PeerNi) -> bool {
         }
         return is_only;
     }
+    answered_on_only_net_of_peer(ni, peer_ni)
+}
+
+#[inline(never)]
+fn answered_on_only_net_of_peer(ni: &Ni, peer_ni: &PeerNi) -> bool {
     let peer = &**peer_ni.peer_now();
     let is_only = matches!(&peer.nets[..], [only] if only.id == ni.nid().net());
     if is_only {

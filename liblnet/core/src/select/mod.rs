@@ -127,6 +127,7 @@ fn select_path_to(
 
 /// The interface of a path to exactly this peer NI, which is taken, if it is the only one on the net of the peer NI, and the path is not
 /// avoided. `None` if the path has to be selected.
+#[inline]
 pub(crate) fn take_only_path(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
     let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };
     (can_reach(only, peer_ni) && !is_avoided(only, peer_ni) && answered_on_only_net(only, peer_ni))
