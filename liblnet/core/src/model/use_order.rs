@@ -12,56 +12,51 @@ pub(crate) struct UseOrder(Mutex<List>);
 impl UseOrder {
     /// An order of `positions`, which are all numbers from 0 up, the least recently used first.
     pub(crate) fn new(positions: &[usize]) -> Self {
-        let end = positions.len();
-        let mut list = List { links: vec![Link { before: end, after: end }; end + 1] };
-        for position in positions {
-            list.insert_last(*position);
-        }
-        Self(Mutex::new(list))
+        Self(Mutex::new(List::new(positions)))
     }
 
     /// Moves a position behind all others; `note` is called under the lock, so that the values that it stores have the same
     /// order.
     pub(crate) fn used(&self, position: usize, note: impl FnOnce()) {
         let mut list = lock(&self.0);
-        if position < list.end() {
-            list.remove(position);
-            list.insert_last(position);
+        if position < list.links.len() {
+            list.move_last(position);
         }
         note();
     }
 
     /// The least recently used position for which `is_best` holds; `None` if it holds for none of the first few.
     pub(crate) fn least_recently_used(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
-        lock(&self.0).first(is_best)
+        lock(&self.0).find(is_best)
     }
 
     /// Moves the least recently used position for which `is_best` holds behind all others, as [`UseOrder::used`] does; `note` gets it. `None`
     /// as from [`UseOrder::least_recently_used`].
+    #[inline]
     pub(crate) fn take_least_recently_used(
         &self,
         is_best: impl Fn(usize) -> bool,
         note: impl FnOnce(usize),
     ) -> Option<usize> {
         let mut list = lock(&self.0);
-        let position = list.first(is_best)?;
-        list.remove(position);
-        list.insert_last(position);
+        let position = list.find(is_best)?;
+        list.move_last(position);
         note(position);
         Some(position)
     }
 
     /// The most recently used position.
     pub(crate) fn most_recently_used(&self) -> usize {
-        let list = lock(&self.0);
-        list.links[list.end()].before
+        lock(&self.0).last()
     }
 }
 
-/// A circular list of positions. The last link is its head: before the first position and after the last.
+/// A circular list of positions: the most recently used one is before the least recently used one.
 #[derive(Debug)]
 struct List {
     links: Vec<Link>,
+    /// The least recently used position.
+    first: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,14 +66,24 @@ struct Link {
 }
 
 impl List {
-    fn end(&self) -> usize {
-        self.links.len() - 1
+    fn new(positions: &[usize]) -> Self {
+        let mut links = vec![Link { before: 0, after: 0 }; positions.len()];
+        for (position, after) in positions.iter().zip(positions.iter().cycle().skip(1)) {
+            links[*position].after = *after;
+            links[*after].before = *position;
+        }
+        Self { links, first: positions.first().copied().unwrap_or(0) }
+    }
+
+    fn last(&self) -> usize {
+        self.links.get(self.first).map_or(0, |first| first.before)
     }
 
     /// The first position for which `is_best` holds; `None` if it holds for none of the first few.
-    fn first(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut position = self.links[self.end()].after;
-        for _ in 0..MAX_CHECKED.min(self.end()) {
+    #[inline]
+    fn find(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut position = self.first;
+        for _ in 0..MAX_CHECKED.min(self.links.len()) {
             if is_best(position) {
                 return Some(position);
             }
@@ -87,18 +92,25 @@ impl List {
         None
     }
 
-    fn remove(&mut self, position: usize) {
+    /// Makes a position the last one. If it was the first, the list begins one further on.
+    #[inline]
+    fn move_last(&mut self, position: usize) {
+        if position == self.first {
+            self.first = self.links[position].after;
+        } else {
+            self.move_before_first(position);
+        }
+    }
+
+    #[inline(never)]
+    fn move_before_first(&mut self, position: usize) {
         let Link { before, after } = self.links[position];
         self.links[before].after = after;
         self.links[after].before = before;
-    }
-
-    fn insert_last(&mut self, position: usize) {
-        let end = self.end();
-        let before = self.links[end].before;
-        self.links[position] = Link { before, after: end };
-        self.links[before].after = position;
-        self.links[end].before = position;
+        let (last, first) = (self.last(), self.first);
+        self.links[position] = Link { before: last, after: first };
+        self.links[last].after = position;
+        self.links[first].before = position;
     }
 }
 
