@@ -112,19 +112,26 @@ fn best_of_several_nis<'a>(
 
 /// The least recently used NI on a net, if no other can be better by its rank: rules distinguish none, and this one has all its
 /// health and credits.
+#[inline]
 pub(super) fn least_recently_used_ni(net: &Net) -> Option<&Arc<Ni>> {
+    if net.usage().nis_differ() {
+        return None;
+    }
     let (first, others) = net.nis().split_first()?;
-    let (mut chosen, mut most_credits) = (first, first.max_credits().0);
+    let (mut chosen, mut last_use) = (first, first.last_use().get());
     for ni in others {
-        if LocalNiCandidate::do_rules_distinguish(ni, first) {
-            return None;
-        }
-        most_credits = most_credits.max(ni.max_credits().0);
-        if ni.last_use().get() < chosen.last_use().get() {
-            chosen = ni;
+        let its = ni.last_use().get();
+        if its < last_use {
+            (chosen, last_use) = (ni, its);
         }
     }
-    LocalNiCandidate::is_unsurpassed(chosen, most_credits).then_some(chosen)
+    LocalNiCandidate::is_unsurpassed(chosen, net.most_credits().0).then_some(chosen)
+}
+
+/// Whether selection rules give the local NIs on a net different values.
+pub(crate) fn do_rules_distinguish_local(net: &Net) -> bool {
+    let Some(first) = net.nis().first() else { return false };
+    net.nis().iter().any(|ni| LocalNiCandidate::do_rules_distinguish(ni, first))
 }
 
 /// The local NI for sending to a peer that is not multi-rail, and for which rules name partners. It stays the same as long as

@@ -36,6 +36,9 @@ impl World {
         }
         let world = Self { nets, _table: table, peer_nis };
         flaws.iter().for_each(|(at, flaw)| world.add(*at, *flaw));
+        for net in world.nets.iter() {
+            net.usage().set_nis_differ(do_rules_distinguish_local(net));
+        }
         for net in &world.peer_nis[0].peer().nets {
             let nis: Vec<Arc<PeerNi>> = net.nis().collect();
             net.usage.set_nis_differ(do_rules_distinguish(&nis));

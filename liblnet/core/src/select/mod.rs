@@ -26,6 +26,7 @@ pub use chosen_path::ChosenPath;
 pub(crate) use chosen_path::{PathEnds, answered, answered_on_only_net};
 pub use compare::Reason;
 pub use criteria::Criterion;
+pub(crate) use direct::do_rules_distinguish_local;
 pub use explain::{Explanation, Loser, explain};
 pub(crate) use in_turn::{PathInTurn, take_path_in_turn, take_path_to_ready};
 pub use numa::{Numa, Origin};

@@ -5,6 +5,7 @@ use crate::environment::time::Time;
 use crate::model::Criteria;
 use crate::model::DiscoveryState;
 use crate::model::{NidMap, Peer, PeerNet, PeerNi, PeerRevision, PeerState};
+use crate::select;
 use lnet_wire::nid::{part_of_addresses, part_of_table};
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -316,6 +317,10 @@ impl PeerTable {
         nets.retain(|net| !net.nis.is_empty());
         peer.latest_use.include(peer_nis.iter().map(|peer_ni| peer_ni.last_use()));
         nets.iter_mut().for_each(PeerNet::complete);
+        // NIs of several peers may have different priorities, until the rules are renewed.
+        for net in nets.iter().filter(|net| select::do_rules_distinguish(&net.nis().collect::<Vec<_>>())) {
+            net.usage.set_nis_differ(true);
+        }
         let peer = Arc::new(Peer { nids, nets, ..peer.clone() });
         for peer_ni in peer_nis {
             peer_ni.peer.store(Arc::clone(&peer));

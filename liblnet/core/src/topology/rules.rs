@@ -220,11 +220,16 @@ impl Topology {
                 net.usage().turn().set(effect.messages);
                 let given = net.nis().iter().map(|ni| index.given(Subject::LocalNi, ni.nid())).collect();
                 let effects = effects(given);
-                net.usage().set_count_messages_of_nis(effects.iter().any(|its| its.messages.is_some()));
+                let (first, usage) = (effects.first().map(|its| its.priority), net.usage());
+                if effects.iter().any(|its| Some(its.priority) != first) {
+                    usage.set_nis_differ(true);
+                }
+                usage.set_count_messages_of_nis(effects.iter().any(|its| its.messages.is_some()));
                 for (ni, effect) in net.nis().iter().zip(effects) {
                     ni.set_priority(effect.priority);
                     ni.turn().set(effect.messages);
                 }
+                usage.set_nis_differ(select::do_rules_distinguish_local(net));
             }
         });
     }
