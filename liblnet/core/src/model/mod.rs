@@ -28,6 +28,7 @@ mod partial_messages;
 mod partners;
 mod path_state;
 mod peer;
+mod peer_cell;
 mod peer_ni;
 mod peer_ni_criteria;
 mod peer_revision;

@@ -7,10 +7,9 @@ use super::net_usage::NetUsage;
 use super::peer_ni::{Criteria, PeerNi};
 use super::peer_state::PeerState;
 use super::use_order::UseOrder;
-use arc_swap::{ArcSwap, Guard};
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::{NetId, Nid};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Another node. The NIDs of a `Peer` never change: a node that gains or loses one gets a new `Peer`.
@@ -148,6 +147,7 @@ impl PeerNet {
     }
 
     /// The peer NI of [`PeerNet::least_recently_used`], whose use now is recorded as [`PeerNet::note_use`] does.
+    #[inline]
     pub(crate) fn take_least_recently_used(
         &self,
         is_unsurpassed: impl Fn(&Criteria, i32) -> bool,
@@ -256,99 +256,5 @@ impl Peer {
     /// The peer's NIDs on one net, in order.
     pub fn nids_on(&self, net: NetId) -> impl Iterator<Item = Nid> {
         self.nids.iter().copied().filter(move |nid| nid.net() == net)
-    }
-}
-
-/// The peer of a peer NI, with copies of what every message needs: these are read as numbers, without the work that keeps the peer
-/// in memory meanwhile.
-pub(crate) struct PeerCell {
-    peer: ArcSwap<Peer>,
-    /// The primary NID in its eight-byte form; [`NO_SHORT_FORM`] for a NID that has none.
-    primary: AtomicU64,
-    /// Whether the peer has no other NID.
-    is_alone: AtomicBool,
-}
-
-/// The number that is no NID in the eight-byte form.
-const NO_SHORT_FORM: u64 = u64::MAX;
-
-impl PeerCell {
-    pub(super) fn new(peer: Arc<Peer>) -> Self {
-        Self {
-            primary: AtomicU64::new(short_form(peer.primary)),
-            is_alone: AtomicBool::new(peer.nids.len() == 1),
-            peer: ArcSwap::new(peer),
-        }
-    }
-
-    /// Replaces the peer.
-    pub(crate) fn store(&self, peer: Arc<Peer>) {
-        self.primary.store(short_form(peer.primary), Ordering::Relaxed);
-        self.is_alone.store(peer.nids.len() == 1, Ordering::Relaxed);
-        let revision = peer.discovery.revision.clone();
-        self.peer.store(peer);
-        revision.note_change();
-    }
-
-    /// The peer, for a short access.
-    pub(crate) fn load(&self) -> Guard<Arc<Peer>> {
-        self.peer.load()
-    }
-
-    /// The peer.
-    pub(super) fn load_full(&self) -> Arc<Peer> {
-        self.peer.load_full()
-    }
-
-    /// The primary NID of the peer.
-    #[inline(always)]
-    pub(super) fn primary(&self) -> Nid {
-        Nid::from_u64(self.primary.load(Ordering::Relaxed)).unwrap_or_else(|| self.peer.load().primary)
-    }
-
-    /// Whether the peer has no other NID than that of this peer NI.
-    #[inline]
-    pub(super) fn is_alone(&self) -> bool {
-        self.is_alone.load(Ordering::Relaxed)
-    }
-}
-
-fn short_form(nid: Nid) -> u64 {
-    nid.to_u64().unwrap_or(NO_SHORT_FORM)
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::super::peer_revision::PeerRevision;
-    use super::*;
-
-    fn peer(nids: &[Nid]) -> Arc<Peer> {
-        let primary = nids[0];
-        Arc::new(Peer {
-            primary,
-            nids: nids.to_vec(),
-            nets: Vec::new(),
-            discovery: Arc::new(DiscoveryState::new(
-                1,
-                primary,
-                PeerState::default(),
-                PeerRevision::default(),
-            )),
-            order: Arc::default(),
-            latest_use: Arc::default(),
-        })
-    }
-
-    #[test]
-    fn the_primary_nid_is_that_of_the_present_peer_whatever_its_form() {
-        let short = Nid::from_u64(0x0002_0000_0a00_0001).unwrap();
-        let long = Nid::new_long(short.net(), [7; 16]);
-        let cell = PeerCell::new(peer(&[short]));
-        assert_eq!((cell.primary(), cell.is_alone()), (short, true));
-        for (nids, alone) in [(&[long, short][..], false), (&[short, long], false), (&[long], true)] {
-            cell.store(peer(nids));
-            assert_eq!((cell.primary(), cell.is_alone()), (nids[0], alone), "{nids:?}");
-            assert_eq!((cell.load().primary, cell.load_full().primary), (nids[0], nids[0]));
-        }
     }
 }

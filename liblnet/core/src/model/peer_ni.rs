@@ -4,12 +4,13 @@ use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
 use super::families::AddressFamily;
 use super::incarnation::KnownIncarnation;
-use super::last_use::LastUse;
+use super::last_use::{LastUse, LatestUse};
 use super::message::{MessagePool, OutgoingMessage, Pooled};
 use super::ni::Ni;
 use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
-use super::peer::{Peer, PeerCell};
+use super::peer::Peer;
+use super::peer_cell::PeerCell;
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use super::sender_pace::SenderPace;
@@ -76,7 +77,7 @@ impl PeerNi {
         Self {
             nid,
             number: peer.order.load(Ordering::Relaxed),
-            peer: PeerCell::new(peer),
+            peer: PeerCell::new(nid.net(), peer),
             criteria,
             sticky: ArcSwapOption::empty(),
             spare: MessagePool::default(),
@@ -219,6 +220,12 @@ impl PeerNi {
     /// Whether its peer has no other NID.
     pub(crate) fn is_alone(&self) -> bool {
         self.peer.is_alone()
+    }
+
+    /// The most recent use of the NIs of its peer, if those are few and all on one net.
+    #[inline(always)]
+    pub(crate) fn latest_use_of_few(&self) -> Option<&LatestUse> {
+        self.peer.latest_use_of_few()
     }
 
     /// A number that spreads peer NIs over the shards of counters.

@@ -46,7 +46,7 @@ pub(crate) fn take_path_in_turn(
         }
         _ => take_peer_ni_in_turn(peer, peer_net, named, *path_request)?,
     };
-    ni.note_use(ni.latest_use_of_others());
+    ni.note_turn();
     Some(PathInTurn { ni: Arc::clone(ni), peer_ni })
 }
 
@@ -57,7 +57,7 @@ fn take_bound_path(net: &Net, named: &PeerNi, peer: &Peer, peer_net: &PeerNet) -
         return None;
     }
     note_first_use(named, peer, peer_net);
-    only.note_use(only.latest_use_of_others());
+    only.note_turn();
     Some(PathInTurn { ni: Arc::clone(only), peer_ni: None })
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn take_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni
     if !can_reach(only, peer_ni) {
         return None;
     }
-    only.note_use(only.latest_use_of_others());
+    only.note_turn();
     Some(Arc::clone(only))
 }
 
