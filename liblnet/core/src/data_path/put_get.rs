@@ -134,10 +134,9 @@ impl DataPath {
         };
         let revision = self.topology.peers().revision().get();
         if let Some(peer_ni) = destination.as_ref().filter(|_| request.terms.source.is_none())
-            && let Some(ni) = self.topology.take_path_to_ready(peer_ni, revision)
+            && let Some(path) = self.take_path_to_ready(peer_ni, revision)
         {
             self.begin_measuring(&request.md, &mut request.terms, peer_ni);
-            let path = PathInTurn { ni, peer_ni: None };
             self.send_in_turn(request.md, &request.terms, path, destination);
             return None;
         }
@@ -154,7 +153,7 @@ impl DataPath {
         revision: u64,
     ) -> Option<SendRequest> {
         let peer_guard = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
-        let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &***peer));
+        let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &**peer));
         let mut need_not_wait = false;
         if let Some((peer_ni, peer)) = destination_of_peer {
             self.begin_measuring(&md, terms, peer_ni);
@@ -163,14 +162,14 @@ impl DataPath {
             if may_wait && self.discovery.must_wait(&self.topology, peer_ni, peer, portal) {
                 return self.park_request(SendRequest { md, terms: *terms }, peer_ni);
             }
-            need_not_wait = may_wait && portal != RESERVED_PORTAL && peer.nids.len() == 1;
+            need_not_wait = may_wait && portal != RESERVED_PORTAL;
         }
         let tables = self.topology.tables();
         if let Some((peer_ni, peer)) = destination_of_peer
             && let Some(path) = self.take_path_in_turn(tables.paths(), terms, (peer_ni, peer))
         {
             if need_not_wait {
-                peer_ni.note_ready_at(revision);
+                self.topology.note_ready(peer_ni, peer, &tables, revision);
             }
             drop((tables, peer_guard));
             self.send_in_turn(md, terms, path, destination);

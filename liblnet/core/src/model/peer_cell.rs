@@ -2,6 +2,7 @@
 
 use super::last_use::LatestUse;
 use super::peer::Peer;
+use super::ready_peer::Readiness;
 use arc_swap::{ArcSwap, Guard};
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -22,6 +23,7 @@ pub(crate) struct PeerCell {
     latest_uses: [OnceLock<Arc<LatestUse>>; KEPT_USES],
     /// The place of the present peer's among them, if that is all that changes when the peer NI is used; [`KEPT_USES`] otherwise.
     use_place: AtomicUsize,
+    readiness: Readiness,
 }
 
 /// A peer NI that was a peer of its own may become one of another peer once. The uses of later peers are read from these.
@@ -40,6 +42,7 @@ impl PeerCell {
             net,
             latest_uses: [const { OnceLock::new() }; KEPT_USES],
             use_place: AtomicUsize::new(KEPT_USES),
+            readiness: Readiness::default(),
         };
         cell.note_latest_use(&peer);
         cell
@@ -53,6 +56,7 @@ impl PeerCell {
         self.note_latest_use(&peer);
         self.peer.store(peer);
         revision.note_change();
+        self.readiness.forget();
     }
 
     /// The peer, for a short access.
@@ -75,6 +79,11 @@ impl PeerCell {
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
         self.is_alone.load(Ordering::Relaxed)
+    }
+
+    /// Whether the peer NI is ready.
+    pub(super) const fn readiness(&self) -> &Readiness {
+        &self.readiness
     }
 
     /// The most recent use of the peer's NIs, if those are few and all on one net: a use of the peer NI is recorded there, and nowhere

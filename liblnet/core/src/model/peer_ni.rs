@@ -12,6 +12,7 @@ use super::path_state::UnresponsiveFrom;
 use super::peer::Peer;
 use super::peer_cell::PeerCell;
 use super::peer_ni_criteria::PeerNiCriteria;
+use super::ready_peer::ReadyPeer;
 use super::recovery_state::{Recovery, RecoveryState};
 use super::sender_pace::SenderPace;
 use crate::credit::{Credits, SharedPool, WaivedLengths};
@@ -68,8 +69,6 @@ pub struct PeerNi {
     min_router_credits: AtomicI32,
     pace: SenderPace,
     waived: WaivedLengths,
-    /// The revision at which the peer NI was ready.
-    ready_at: AtomicU64,
 }
 
 impl PeerNi {
@@ -101,7 +100,6 @@ impl PeerNi {
             min_router_credits: AtomicI32::new(i32::MAX),
             pace: SenderPace::default(),
             waived: WaivedLengths::default(),
-            ready_at: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -397,16 +395,36 @@ impl PeerNi {
         !is_try && self.is_only_probed() && self.only_probed.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the peer NI was ready at this [revision](super::PeerRevision): it is the only one of its peer, it has been used, requests to it
-    /// need not wait for discovery, and if its peer is not multi-rail it is bound to the only interface on its net.
+    /// Whether the peer NI was ready at this [revision](super::PeerRevision): requests to it need not wait for discovery, all NIDs of its peer
+    /// are on one net, and either its peer is multi-rail, or it is the only one of its peer and bound to the only interface on its net.
     #[inline(always)]
     pub(crate) fn was_ready_at(&self, revision: u64) -> bool {
-        self.ready_at.load(Ordering::Relaxed) == revision
+        self.peer.readiness().was_at(revision)
     }
 
-    /// Records that the peer NI was ready at this revision.
+    /// Records that the peer NI, the only one of its peer, was ready at this revision, with one interface on its net. It has been used.
     pub(crate) fn note_ready_at(&self, revision: u64) {
-        self.ready_at.store(revision, Ordering::Relaxed);
+        self.peer.readiness().note(revision);
+    }
+
+    /// Records that the peer NI was ready at the revision of `peer`.
+    pub(crate) fn note_ready(&self, peer: ReadyPeer) {
+        self.peer.readiness().note_peer(peer);
+    }
+
+    /// Calls `look` with what [`PeerNi::note_ready`] has recorded at this revision.
+    #[inline(always)]
+    pub(crate) fn with_ready_peer<R>(
+        &self,
+        revision: u64,
+        look: impl FnOnce(&ReadyPeer) -> Option<R>,
+    ) -> Option<R> {
+        self.peer.readiness().with_peer(revision, look)
+    }
+
+    /// Lets go of what [`PeerNi::note_ready`] has recorded.
+    pub(crate) fn forget_ready_peer(&self) {
+        self.peer.readiness().forget();
     }
 
     /// The priority by selection rules; `u32::MAX` is the lowest.

@@ -6,7 +6,7 @@ use super::direct::least_recently_used_ni;
 use super::families::are_mixed;
 use super::path_request::PathRequest;
 use super::peer_nis::least_recently_used_peer_ni;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, ReadyPeer, can_reach};
 use std::sync::Arc;
 
 /// A path between a local NI and a peer NI on one net, which has been taken.
@@ -35,6 +35,17 @@ pub(crate) fn take_path_in_turn(
     if peer.discovery.has_restarted() || are_mixed(net, peer_net) {
         return None;
     }
+    take_path_on(net, (peer, peer_net), named, path_request)
+}
+
+/// Takes the path to a peer that is multi-rail, not restarted and on this net alone, where all have addresses of one family.
+#[inline(always)]
+fn take_path_on(
+    net: &Net,
+    (peer, peer_net): (&Peer, &PeerNet),
+    named: &Arc<PeerNi>,
+    path_request: &PathRequest<'_>,
+) -> Option<PathInTurn> {
     let ni = match net.nis() {
         [only] => only,
         _ => ni_in_turn(net, peer_net, *path_request)?,
@@ -69,10 +80,23 @@ fn note_first_use(named: &PeerNi, peer: &Peer, peer_net: &PeerNet) {
     }
 }
 
+/// Does what [`take_path_in_turn`] does, for a peer NI of a multi-rail peer to which it has returned a path with these nets and this peer
+/// before, and which have not changed.
+#[inline(always)]
+pub(crate) fn take_path_to_ready(
+    ready: &ReadyPeer,
+    named: &Arc<PeerNi>,
+    path_request: &PathRequest<'_>,
+) -> Option<PathInTurn> {
+    let peer = &*ready.peer;
+    let [peer_net] = &peer.nets[..] else { return None };
+    take_path_on(ready.nets.net(peer_net.id)?, (peer, peer_net), named, path_request)
+}
+
 /// Does what [`take_path_in_turn`] does, for a peer NI to which it has returned a path before, and which is the only one of its peer: the
 /// local NI, if it is the only one on the net. The peer is not looked at.
 #[inline(always)]
-pub(crate) fn take_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
+pub(crate) fn take_only_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
     let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };
     if !can_reach(only, peer_ni) {
         return None;

@@ -263,6 +263,14 @@ impl PeerTable {
         self.shards.iter().flat_map(read).collect()
     }
 
+    /// Makes all peer NIs let go of the nets that they have kept.
+    pub(super) fn forget_ready_peers(&self) {
+        for shard in &self.shards {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            shard.values().for_each(|peer_ni| peer_ni.forget_ready_peer());
+        }
+    }
+
     /// The peer NIs for which `is_meant` holds, in no order. `is_meant` is called under a lock: it must be quick and not look
     /// up peers.
     pub(crate) fn select(&self, is_meant: impl Fn(Nid, &PeerNi) -> bool) -> Vec<Arc<PeerNi>> {
