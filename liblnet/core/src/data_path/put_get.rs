@@ -79,22 +79,44 @@ impl DataPath {
     ) -> Result<(), Errno> {
         let named = self.known_destination(target);
         let deadline = self.deadline_from_now();
-        // The request goes to the NID as named, if the peer has no other.
-        let asked = named.as_ref().filter(|peer_ni| peer_ni.is_alone()).map(|peer_ni| peer_ni.nid());
+        let revision = self.topology.peers().revision().get();
+        let is_plain = source.is_none() && self.is_plain(&md, target);
+        let ready = named.as_ref().filter(|peer_ni| is_plain && !peer_ni.is_only_probed());
+        let is_tracked = response.is_some_and(|response| self.is_tracked(&md, response));
+        let begun = md.begin_request(response).ok_or(Errno::NotFound)?;
+        let path = ready.and_then(|peer_ni| self.take_path_to_ready(peer_ni, revision));
+        let asked = match &path {
+            Some(PathInTurn { peer_ni: Some(chosen), .. }) => Some(chosen.nid()),
+            Some(_) => target.nid,
+            // The request goes to the NID as named, if the peer has no other.
+            None => named.as_ref().filter(|peer_ni| peer_ni.is_alone()).and(target.nid),
+        };
         let place = PortalPlace::new(target.portal, target.match_bits, target.offset);
-        let is_tracked = |response: &ResponseKind| self.is_tracked(&md, *response);
-        let tracker = asked
-            .filter(|_| response.as_ref().is_some_and(is_tracked))
-            .map(|asked| ResponseTracker { deadline, asked, place });
-        let CommittedRequest { threshold, tracker } =
-            md.commit_request(response, tracker).ok_or(Errno::NotFound)?;
+        let tracker = asked.filter(|_| is_tracked).map(|asked| ResponseTracker { deadline, asked, place });
+        let CommittedRequest { threshold, tracker } = begun.commit(tracker);
         let (begun, wait) = (None, DiscoveryWait::IfNeeded);
-        let terms =
+        let mut terms =
             RequestTerms { source, target, outgoing, threshold, begun, tracker, deadline, wait, recovery };
-        if let Some(again) = self.send_or_park(SendRequest { md, terms }, named) {
-            self.send_request(again);
+        match (path, named) {
+            (Some(path), Some(named)) => {
+                self.begin_measuring(&md, &mut terms, &named);
+                self.send_to_ready(md, &terms, path, named);
+            }
+            (_, named) => {
+                if let Some(again) = self.send_or_park(SendRequest { md, terms }, named) {
+                    self.send_request(again);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Whether a request with this MD and target is not refused, and does not stay on this node for its MD.
+    #[inline(always)]
+    fn is_plain(&self, md: &Md, target: Target) -> bool {
+        !self.env.is_ending()
+            && md.memory().len() <= MAX_PAYLOAD
+            && target.nid.is_some_and(|nid| !self.stays_on_node(md, nid))
     }
 
     /// The peer NI of a target on another node, if it is known.
@@ -124,7 +146,9 @@ impl DataPath {
 
     /// Sends a request, or parks it; returns it if its destination is to be looked up again. `named` is the peer NI of its target, if that
     /// is known.
+    #[inline(never)]
     fn send_or_park(&self, mut request: SendRequest, named: Option<Arc<PeerNi>>) -> Option<SendRequest> {
+        let revision = self.topology.peers().revision().get();
         let destination = match self.destination(&request, named) {
             Ok(destination) => destination,
             Err(why) => {
@@ -132,35 +156,16 @@ impl DataPath {
                 return None;
             }
         };
-        let revision = self.topology.peers().revision().get();
-        if let Some(peer_ni) = destination.as_ref().filter(|_| request.terms.source.is_none())
-            && let Some(path) = self.take_path_to_ready(peer_ni, revision)
-        {
-            self.begin_measuring(&request.md, &mut request.terms, peer_ni);
-            self.send_in_turn(request.md, &request.terms, path, destination);
-            return None;
-        }
-        self.send_or_park_by_peer(request.md, &mut request.terms, destination, revision)
-    }
-
-    /// Does the same for a request whose destination may have to be discovered; `revision` is the present one of what is known of peers.
-    #[inline(never)]
-    fn send_or_park_by_peer(
-        &self,
-        md: Arc<Md>,
-        terms: &mut RequestTerms,
-        destination: Option<Arc<PeerNi>>,
-        revision: u64,
-    ) -> Option<SendRequest> {
+        let terms = &mut request.terms;
         let peer_guard = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
         let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &**peer));
         let mut need_not_wait = false;
         if let Some((peer_ni, peer)) = destination_of_peer {
-            self.begin_measuring(&md, terms, peer_ni);
+            self.begin_measuring(&request.md, terms, peer_ni);
             let portal = terms.target.portal;
             let may_wait = terms.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
             if may_wait && self.discovery.must_wait(&self.topology, peer_ni, peer, portal) {
-                return self.park_request(SendRequest { md, terms: *terms }, peer_ni);
+                return self.park_request(request, peer_ni);
             }
             need_not_wait = may_wait && portal != RESERVED_PORTAL;
         }
@@ -172,15 +177,25 @@ impl DataPath {
                 self.topology.note_ready(peer_ni, peer, &tables, revision);
             }
             drop((tables, peer_guard));
-            self.send_in_turn(md, terms, path, destination);
+            self.send_in_turn(request.md, terms, path, destination);
         } else {
-            self.send_by_selected_path(md, terms, destination, tables, peer_guard);
+            self.send_by_selected_path(request.md, terms, destination, tables, peer_guard);
         }
         None
     }
 
+    /// Sends a request that has not waited by a path that it has taken to a peer NI that was ready. Its response is tracked at the NID that it
+    /// goes to, if its MD had no other tracker.
+    #[inline(never)]
+    fn send_to_ready(&self, md: Arc<Md>, terms: &RequestTerms, path: PathInTurn, named: Arc<PeerNi>) {
+        let PathInTurn { ni, peer_ni } = path;
+        let peer_ni = peer_ni.unwrap_or(named);
+        let destination = peer_ni.nid();
+        let ends = PathEnds { ni, peer_ni: Some(peer_ni), destination, is_routed: false };
+        self.launch(self.address_tracked(md, terms, ends, terms.tracker.is_some()));
+    }
+
     /// Sends a request by a path that it has taken.
-    #[inline(always)]
     fn send_in_turn(&self, md: Arc<Md>, terms: &RequestTerms, path: PathInTurn, named: Option<Arc<PeerNi>>) {
         self.count_discovery_wait(terms, &path.ni, named.as_deref());
         let PathInTurn { ni, peer_ni } = path;
@@ -243,7 +258,10 @@ impl DataPath {
         let SendRequest { md, terms } = request;
         let message =
             self.message_of(md, &terms, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
-        self.track(&message, &terms);
+        match terms.tracker {
+            Some(_) => self.health.watch(),
+            None => self.track(&message),
+        }
         self.wait_for_route(message);
     }
 
@@ -260,7 +278,7 @@ impl DataPath {
             // For a GET the response would be too long.
             Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
             Some(nid) if nid.is_loopback() => Ok(None),
-            Some(nid) if self.stays_on_node(request, nid) => Ok(None),
+            Some(nid) if self.stays_on_node(&request.md, nid) => Ok(None),
             // The source is checked even if the peer is unknown.
             Some(nid) => {
                 if let Some(source) = request.terms.source.filter(|source| !self.topology.is_own(*source)) {
@@ -283,13 +301,26 @@ impl DataPath {
 
     /// Whether a request of a program that shares this node is for a program on it, by one of its NIDs: it goes by the loopback, with the
     /// NIDs that the programs use.
-    fn stays_on_node(&self, request: &SendRequest, nid: Nid) -> bool {
-        request.md.is_of_client() && self.topology.is_own(nid)
+    fn stays_on_node(&self, md: &Md, nid: Nid) -> bool {
+        md.is_of_client() && self.topology.is_own(nid)
     }
 
-    /// Makes a message of a request, with the path that it takes.
+    /// Makes a message of a request, with the path that it takes. Its response is tracked.
     #[inline(always)]
     fn address(&self, md: Arc<Md>, terms: &RequestTerms, ends: PathEnds) -> Pooled<OutgoingMessage> {
+        let is_tracked = terms.tracker.is_some() && terms.target.nid == Some(ends.destination);
+        self.address_tracked(md, terms, ends, is_tracked)
+    }
+
+    /// Does the same; `is_tracked`: whether the response is tracked at the NID that the request goes to.
+    #[inline(always)]
+    fn address_tracked(
+        &self,
+        md: Arc<Md>,
+        terms: &RequestTerms,
+        ends: PathEnds,
+        is_tracked: bool,
+    ) -> Pooled<OutgoingMessage> {
         let PathEnds { ni, peer_ni, destination, is_routed } = ends;
         let pid = terms.target.pid;
         let nids = match (&peer_ni, terms.target.nid) {
@@ -304,7 +335,10 @@ impl DataPath {
         }
         message.ni = Some(ni);
         message.peer_ni = peer_ni;
-        self.track(&message, terms);
+        match is_tracked {
+            true => self.health.watch(),
+            false => self.track(&message),
+        }
         if message.is_reserved() {
             self.note_request(&message);
         }
@@ -353,10 +387,7 @@ impl DataPath {
 
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
     #[inline(always)]
-    fn track(&self, message: &OutgoingMessage, terms: &RequestTerms) {
-        if terms.tracker.is_some() && terms.target.nid == Some(message.header.dest_nid) {
-            return self.health.watch();
-        }
+    fn track(&self, message: &OutgoingMessage) {
         let body = &message.header.body;
         let (Some(response), Some(place)) = (response_to(body), PortalPlace::of(body)) else { return };
         if let Some(md) = message.md().filter(|md| self.is_tracked(md, response)) {

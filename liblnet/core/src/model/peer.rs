@@ -155,9 +155,11 @@ impl PeerNet {
     ) -> Option<&Weak<PeerNi>> {
         let order = self.order.as_ref().filter(|_| !self.usage.nis_differ())?;
         let most_credits = order.most_credits.load(Ordering::Relaxed);
-        let is_best = |position: usize| is_unsurpassed(&self.criteria[position], most_credits);
-        let note = |position: usize| latest_use.note(self.criteria[position].last_use());
-        self.nis.get(order.by_use.take_least_recently_used(is_best, note)?)
+        let take = |position: usize| {
+            let criteria = self.criteria.get(position).filter(|its| is_unsurpassed(its, most_credits));
+            criteria.inspect(|its| latest_use.note(its.last_use())).is_some()
+        };
+        self.nis.get(order.by_use.take_least_recently_used(take)?)
     }
 
     /// Records that one of these peer NIs is used now, which is the most recent use of its peer.

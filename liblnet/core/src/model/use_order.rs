@@ -30,19 +30,19 @@ impl UseOrder {
         lock(&self.0).find(is_best)
     }
 
-    /// Moves the least recently used position for which `is_best` holds behind all others, as [`UseOrder::used`] does; `note` gets it. `None`
-    /// as from [`UseOrder::least_recently_used`].
+    /// Moves the least recently used position that `take` takes behind all others, as [`UseOrder::used`] does. `None` if it takes none of the
+    /// first few.
     #[inline]
-    pub(crate) fn take_least_recently_used(
-        &self,
-        is_best: impl Fn(usize) -> bool,
-        note: impl FnOnce(usize),
-    ) -> Option<usize> {
+    pub(crate) fn take_least_recently_used(&self, take: impl Fn(usize) -> bool) -> Option<usize> {
         let mut list = lock(&self.0);
-        let position = list.find(is_best)?;
-        list.move_last(position);
-        note(position);
-        Some(position)
+        let first = list.first;
+        if let Some(after) = list.links.get(first).map(|link| link.after)
+            && take(first)
+        {
+            list.first = after;
+            return Some(first);
+        }
+        list.take_further(take)
     }
 
     /// The most recently used position.
@@ -79,8 +79,15 @@ impl List {
         self.links.get(self.first).map_or(0, |first| first.before)
     }
 
+    /// Does what [`UseOrder::take_least_recently_used`] does, where the first position is not taken.
+    #[inline(never)]
+    fn take_further(&mut self, take: impl Fn(usize) -> bool) -> Option<usize> {
+        let position = self.find(|position| position != self.first && take(position))?;
+        self.move_last(position);
+        Some(position)
+    }
+
     /// The first position for which `is_best` holds; `None` if it holds for none of the first few.
-    #[inline]
     fn find(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
         let mut position = self.first;
         for _ in 0..MAX_CHECKED.min(self.links.len()) {
@@ -93,7 +100,6 @@ impl List {
     }
 
     /// Makes a position the last one. If it was the first, the list begins one further on.
-    #[inline]
     fn move_last(&mut self, position: usize) {
         if position == self.first {
             self.first = self.links[position].after;
@@ -102,7 +108,6 @@ impl List {
         }
     }
 
-    #[inline(never)]
     fn move_before_first(&mut self, position: usize) {
         let Link { before, after } = self.links[position];
         self.links[before].after = after;
@@ -123,17 +128,23 @@ mod tests {
         /// PS-31: fails if the order is not that of a list from which each used position is taken and appended.
         #[test]
         fn positions_are_in_the_order_of_their_last_use(
-            uses in prop::collection::vec(0_usize..40, 0..100),
+            uses in prop::collection::vec((0_usize..40, any::<bool>()), 0..100),
             best in prop::collection::vec(any::<bool>(), 40),
         ) {
             let mut naive: Vec<usize> = (0..best.len()).rev().collect();
             let order = UseOrder::new(&naive);
-            for position in uses {
+            for (position, is_taken) in uses {
                 let expected = naive.iter().take(MAX_CHECKED).copied().find(|position| best[*position]);
                 prop_assert_eq!(order.least_recently_used(|position| best[position]), expected);
+                let position = expected.filter(|_| is_taken).unwrap_or(position);
+                if is_taken {
+                    prop_assert_eq!(order.take_least_recently_used(|position| best[position]), expected);
+                }
                 naive.retain(|its| *its != position);
                 naive.push(position);
-                order.used(position, || ());
+                if !is_taken || expected.is_none() {
+                    order.used(position, || ());
+                }
                 prop_assert_eq!(order.most_recently_used(), position);
             }
         }
