@@ -119,6 +119,17 @@ impl Nets {
         self.0.iter().find(|net| net.id == id)
     }
 
+    /// The position of the net with this id.
+    pub(crate) fn position(&self, id: NetId) -> Option<usize> {
+        self.0.iter().position(|net| net.id == id)
+    }
+
+    /// The net at a position.
+    #[inline(always)]
+    pub(crate) fn at(&self, position: usize) -> Option<&Net> {
+        self.0.get(position)
+    }
+
     /// The interface with this NID.
     pub fn ni(&self, nid: Nid) -> Option<&Arc<Ni>> {
         self.net(nid.net())?.nis.iter().find(|ni| ni.nid() == nid)

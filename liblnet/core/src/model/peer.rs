@@ -147,7 +147,7 @@ impl PeerNet {
     }
 
     /// The peer NI of [`PeerNet::least_recently_used`], whose use now is recorded as [`PeerNet::note_use`] does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_least_recently_used(
         &self,
         is_unsurpassed: impl Fn(&Criteria, i32) -> bool,
@@ -155,11 +155,17 @@ impl PeerNet {
     ) -> Option<&Weak<PeerNi>> {
         let order = self.order.as_ref().filter(|_| !self.usage.nis_differ())?;
         let most_credits = order.most_credits.load(Ordering::Relaxed);
-        let take = |position: usize| {
-            let criteria = self.criteria.get(position).filter(|its| is_unsurpassed(its, most_credits));
-            criteria.inspect(|its| latest_use.note(its.last_use())).is_some()
+        let mut turn = order.by_use.begin_turn();
+        let first = turn.first();
+        let position = if is_unsurpassed(self.criteria.get(first)?, most_credits) {
+            turn.take_first();
+            first
+        } else {
+            turn.take(|position| is_unsurpassed(&self.criteria[position], most_credits))?
         };
-        self.nis.get(order.by_use.take_least_recently_used(take)?)
+        latest_use.note(self.criteria.get(position)?.last_use());
+        drop(turn);
+        self.nis.get(position)
     }
 
     /// Records that one of these peer NIs is used now, which is the most recent use of its peer.

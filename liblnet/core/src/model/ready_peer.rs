@@ -1,8 +1,8 @@
 //! What requests to a peer NI that was ready depend on, kept for those that follow.
 
-use super::net::Nets;
-use super::peer::Peer;
-use arc_swap::ArcSwapOption;
+use super::net::{Net, Nets};
+use super::peer::{Peer, PeerNet};
+use crate::sync::{RwLock, write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,14 +11,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub(crate) struct ReadyPeer {
     revision: u64,
-    pub(crate) nets: Arc<Nets>,
-    pub(crate) peer: Arc<Peer>,
+    nets: Arc<Nets>,
+    /// The position of the only net that the peer is on.
+    position: usize,
+    peer: Arc<Peer>,
 }
 
 impl ReadyPeer {
-    /// The nets and the peer, which were read after the revision was.
-    pub(crate) fn new(revision: u64, nets: Arc<Nets>, peer: Arc<Peer>) -> Self {
-        Self { revision, nets, peer }
+    /// The nets and the peer, which were read after the revision was; `None` unless the peer is on one net alone, and this node is on it.
+    pub(crate) fn new(revision: u64, nets: Arc<Nets>, peer: Arc<Peer>) -> Option<Self> {
+        let [only] = &peer.nets[..] else { return None };
+        let position = nets.position(only.id)?;
+        Some(Self { revision, nets, position, peer })
+    }
+
+    /// The peer, and the net that it is on, of this node and of the peer.
+    #[inline(always)]
+    pub(crate) fn on_net(&self) -> Option<(&Peer, &Net, &PeerNet)> {
+        Some((&self.peer, self.nets.at(self.position)?, self.peer.nets.first()?))
     }
 }
 
@@ -28,12 +38,12 @@ pub(super) struct Readiness {
     /// The latest revision at which the peer NI was ready; `u64::MAX` before any.
     at: AtomicU64,
     /// The nets and the peer at that revision, unless there is but one path.
-    peer: ArcSwapOption<ReadyPeer>,
+    peer: RwLock<Option<ReadyPeer>>,
 }
 
 impl Default for Readiness {
     fn default() -> Self {
-        Self { at: AtomicU64::new(u64::MAX), peer: ArcSwapOption::empty() }
+        Self { at: AtomicU64::new(u64::MAX), peer: RwLock::new(None) }
     }
 }
 
@@ -53,7 +63,8 @@ impl Readiness {
     #[cold]
     pub(super) fn note_peer(&self, peer: ReadyPeer) {
         let (revision, present) = (peer.revision, peer.peer.discovery.revision.clone());
-        self.peer.store(Some(Arc::new(peer)));
+        let before = write(&self.peer).replace(peer);
+        drop(before);
         // Whoever begins a revision forgets what is kept, before or after this.
         match present.is(revision) {
             true => self.note(revision),
@@ -61,19 +72,20 @@ impl Readiness {
         }
     }
 
-    /// Calls `look` with the nets and the peer, if they are those of this revision.
+    /// Calls `look` with the nets and the peer, if they are those of this revision. While another thread is changing them, they are not.
     #[inline(always)]
     pub(super) fn with_peer<R>(
         &self,
         revision: u64,
         look: impl FnOnce(&ReadyPeer) -> Option<R>,
     ) -> Option<R> {
-        let kept = self.peer.load();
-        look(kept.as_deref().filter(|peer| peer.revision == revision)?)
+        let kept = self.peer.try_read().ok()?;
+        look(kept.as_ref().filter(|peer| peer.revision == revision)?)
     }
 
     /// Lets go of the nets and the peer.
     pub(super) fn forget(&self) {
-        self.peer.store(None);
+        let before = write(&self.peer).take();
+        drop(before);
     }
 }

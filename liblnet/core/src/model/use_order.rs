@@ -1,6 +1,6 @@
 //! The order of last use of the many peer NIs of a peer on one net, so that a selection among them reads few.
 
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// The number of least recently used positions that a selection checks here before it compares all candidates.
 const MAX_CHECKED: usize = 16;
@@ -30,24 +30,40 @@ impl UseOrder {
         lock(&self.0).find(is_best)
     }
 
-    /// Moves the least recently used position that `take` takes behind all others, as [`UseOrder::used`] does. `None` if it takes none of the
-    /// first few.
-    #[inline]
-    pub(crate) fn take_least_recently_used(&self, take: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut list = lock(&self.0);
-        let first = list.first;
-        if let Some(after) = list.links.get(first).map(|link| link.after)
-            && take(first)
-        {
-            list.first = after;
-            return Some(first);
-        }
-        list.take_further(take)
+    /// Locks the order, to move a position behind all others.
+    #[inline(always)]
+    pub(crate) fn begin_turn(&self) -> Turn<'_> {
+        Turn(lock(&self.0))
     }
 
     /// The most recently used position.
     pub(crate) fn most_recently_used(&self) -> usize {
         lock(&self.0).last()
+    }
+}
+
+/// A selection from the order, which is locked.
+pub(crate) struct Turn<'a>(MutexGuard<'a, List>);
+
+impl Turn<'_> {
+    /// The least recently used position.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> usize {
+        self.0.first
+    }
+
+    /// Moves the least recently used position behind all others.
+    #[inline(always)]
+    pub(crate) fn take_first(&mut self) {
+        if let Some(link) = self.0.links.get(self.0.first) {
+            self.0.first = link.after;
+        }
+    }
+
+    /// Moves the least recently used position for which `is_best` holds behind all others, and returns it; `None` if it holds for none of the
+    /// first few.
+    pub(crate) fn take(&mut self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
+        self.0.find(is_best).inspect(|position| self.0.move_last(*position))
     }
 }
 
@@ -77,14 +93,6 @@ impl List {
 
     fn last(&self) -> usize {
         self.links.get(self.first).map_or(0, |first| first.before)
-    }
-
-    /// Does what [`UseOrder::take_least_recently_used`] does, where the first position is not taken.
-    #[inline(never)]
-    fn take_further(&mut self, take: impl Fn(usize) -> bool) -> Option<usize> {
-        let position = self.find(|position| position != self.first && take(position))?;
-        self.move_last(position);
-        Some(position)
     }
 
     /// The first position for which `is_best` holds; `None` if it holds for none of the first few.
@@ -138,7 +146,15 @@ mod tests {
                 prop_assert_eq!(order.least_recently_used(|position| best[position]), expected);
                 let position = expected.filter(|_| is_taken).unwrap_or(position);
                 if is_taken {
-                    prop_assert_eq!(order.take_least_recently_used(|position| best[position]), expected);
+                    let mut turn = order.begin_turn();
+                    let first = turn.first();
+                    let taken = if best[first] {
+                        turn.take_first();
+                        Some(first)
+                    } else {
+                        turn.take(|position| best[position])
+                    };
+                    prop_assert_eq!(taken, expected);
                 }
                 naive.retain(|its| *its != position);
                 naive.push(position);

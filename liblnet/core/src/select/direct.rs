@@ -112,7 +112,7 @@ fn best_of_several_nis<'a>(
 
 /// The least recently used NI on a net, if no other can be better by its rank: rules distinguish none, and this one has all its
 /// health and credits.
-#[inline]
+#[inline(always)]
 pub(super) fn least_recently_used_ni(net: &Net) -> Option<&Arc<Ni>> {
     if net.usage().nis_differ() {
         return None;

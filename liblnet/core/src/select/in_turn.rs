@@ -88,9 +88,8 @@ pub(crate) fn take_path_to_ready(
     named: &Arc<PeerNi>,
     path_request: &PathRequest<'_>,
 ) -> Option<PathInTurn> {
-    let peer = &*ready.peer;
-    let [peer_net] = &peer.nets[..] else { return None };
-    take_path_on(ready.nets.net(peer_net.id)?, (peer, peer_net), named, path_request)
+    let (peer, net, peer_net) = ready.on_net()?;
+    take_path_on(net, (peer, peer_net), named, path_request)
 }
 
 /// Does what [`take_path_in_turn`] does, for a peer NI to which it has returned a path before, and which is the only one of its peer: the

@@ -205,7 +205,8 @@ impl Topology {
         if peer_ni.is_alone() && net.is_some_and(|net| net.nis().len() == 1) {
             peer_ni.note_ready_at(revision);
         } else if peer.is_multi_rail() {
-            peer_ni.note_ready(ReadyPeer::new(revision, Arc::clone(&tables.nets), Arc::clone(peer)));
+            let ready = ReadyPeer::new(revision, Arc::clone(&tables.nets), Arc::clone(peer));
+            ready.into_iter().for_each(|ready| peer_ni.note_ready(ready));
         }
     }
 
