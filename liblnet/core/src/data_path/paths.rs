@@ -53,9 +53,6 @@ impl DataPath {
     /// be compared to find it.
     #[inline(always)]
     pub(super) fn take_path_to_ready(&self, peer_ni: &Arc<PeerNi>, revision: u64) -> Option<PathInTurn> {
-        if !peer_ni.was_ready_at(revision) {
-            return None;
-        }
         match self.topology.take_only_path_to_ready(peer_ni) {
             Some(ni) => Some(PathInTurn { ni, peer_ni: None }),
             None => self.take_path_in_turn_to_ready(peer_ni, revision),

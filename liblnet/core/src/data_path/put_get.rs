@@ -80,35 +80,68 @@ impl DataPath {
         let named = self.known_destination(target);
         let deadline = self.deadline_from_now();
         let revision = self.topology.peers().revision().get();
-        let is_plain = source.is_none() && self.is_plain(&md, target);
-        let ready = named.as_ref().filter(|peer_ni| is_plain && !peer_ni.is_only_probed());
-        let is_tracked = response.is_some_and(|response| self.is_tracked(&md, response));
-        let begun = md.begin_request(response).ok_or(Errno::NotFound)?;
-        let path = ready.and_then(|peer_ni| self.take_path_to_ready(peer_ni, revision));
-        let asked = match &path {
-            Some(PathInTurn { peer_ni: Some(chosen), .. }) => Some(chosen.nid()),
-            Some(_) => target.nid,
-            // The request goes to the NID as named, if the peer has no other.
-            None => named.as_ref().filter(|peer_ni| peer_ni.is_alone()).and(target.nid),
-        };
-        let place = PortalPlace::new(target.portal, target.match_bits, target.offset);
-        let tracker = asked.filter(|_| is_tracked).map(|asked| ResponseTracker { deadline, asked, place });
-        let CommittedRequest { threshold, tracker } = begun.commit(tracker);
-        let (begun, wait) = (None, DiscoveryWait::IfNeeded);
-        let mut terms =
+        let wait = DiscoveryWait::IfNeeded;
+        let (threshold, begun, tracker) = (0, None, None);
+        let terms =
             RequestTerms { source, target, outgoing, threshold, begun, tracker, deadline, wait, recovery };
-        match (path, named) {
-            (Some(path), Some(named)) => {
-                self.begin_measuring(&md, &mut terms, &named);
-                self.send_to_ready(md, &terms, path, named);
+        match named {
+            Some(peer_ni)
+                if peer_ni.was_ready_at(revision)
+                    && source.is_none()
+                    && self.is_plain(&md, target)
+                    && !peer_ni.is_only_probed() =>
+            {
+                let request = md.begin_request(response).ok_or(Errno::NotFound)?;
+                let Some(path) = self.take_path_to_ready(&peer_ni, revision) else {
+                    drop(request);
+                    return self.commit_and_send(md, terms, response, Some(peer_ni));
+                };
+                let asked = path.peer_ni.as_ref().unwrap_or(&peer_ni).nid();
+                let tracker = self.tracker(&md, target, deadline, response, asked);
+                let CommittedRequest { threshold, tracker } = request.commit(tracker);
+                let begun = self.begin_measuring(&md, wait, response.is_some(), &peer_ni);
+                let terms = RequestTerms { threshold, begun, tracker, ..terms };
+                self.send_to_ready(md, &terms, path, peer_ni);
+                Ok(())
             }
-            (_, named) => {
-                if let Some(again) = self.send_or_park(SendRequest { md, terms }, named) {
-                    self.send_request(again);
-                }
-            }
+            named => self.commit_and_send(md, terms, response, named),
+        }
+    }
+
+    /// Commits the operation of a request, and sends or parks the request.
+    #[inline(never)]
+    fn commit_and_send(
+        &self,
+        md: Arc<Md>,
+        mut terms: RequestTerms,
+        response: Option<ResponseKind>,
+        named: Option<Arc<PeerNi>>,
+    ) -> Result<(), Errno> {
+        // The request goes to the NID as named, if the peer has no other.
+        let asked = named.as_ref().filter(|peer_ni| peer_ni.is_alone()).map(|peer_ni| peer_ni.nid());
+        let tracker =
+            asked.and_then(|asked| self.tracker(&md, terms.target, terms.deadline, response, asked));
+        let begun = md.begin_request(response).ok_or(Errno::NotFound)?;
+        CommittedRequest { threshold: terms.threshold, tracker: terms.tracker } = begun.commit(tracker);
+        if let Some(again) = self.send_or_park(md, &mut terms, named) {
+            self.send_request(again);
         }
         Ok(())
+    }
+
+    /// The tracker of the response to a request to the NID `asked`, if it is tracked.
+    #[inline(always)]
+    fn tracker(
+        &self,
+        md: &Md,
+        target: Target,
+        deadline: Time,
+        response: Option<ResponseKind>,
+        asked: Nid,
+    ) -> Option<ResponseTracker> {
+        let place = PortalPlace::new(target.portal, target.match_bits, target.offset);
+        let is_tracked = response.is_some_and(|response| self.is_tracked(md, response));
+        is_tracked.then_some(ResponseTracker { deadline, asked, place })
     }
 
     /// Whether a request with this MD and target is not refused, and does not stay on this node for its MD.
@@ -137,7 +170,7 @@ impl DataPath {
     pub(crate) fn send_request(&self, mut request: SendRequest) {
         loop {
             let named = self.known_destination(request.terms.target);
-            match self.send_or_park(request, named) {
+            match self.send_or_park(request.md, &mut request.terms, named) {
                 Some(again) => request = again,
                 None => return,
             }
@@ -146,26 +179,31 @@ impl DataPath {
 
     /// Sends a request, or parks it; returns it if its destination is to be looked up again. `named` is the peer NI of its target, if that
     /// is known.
-    #[inline(never)]
-    fn send_or_park(&self, mut request: SendRequest, named: Option<Arc<PeerNi>>) -> Option<SendRequest> {
+    #[inline(always)]
+    fn send_or_park(
+        &self,
+        md: Arc<Md>,
+        terms: &mut RequestTerms,
+        named: Option<Arc<PeerNi>>,
+    ) -> Option<SendRequest> {
         let revision = self.topology.peers().revision().get();
-        let destination = match self.destination(&request, named) {
+        let destination = match self.destination(&md, terms, named) {
             Ok(destination) => destination,
             Err(why) => {
-                self.refuse(request, why);
+                self.refuse(SendRequest { md, terms: *terms }, why);
                 return None;
             }
         };
-        let terms = &mut request.terms;
         let peer_guard = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
         let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &**peer));
         let mut need_not_wait = false;
         if let Some((peer_ni, peer)) = destination_of_peer {
-            self.begin_measuring(&request.md, terms, peer_ni);
+            let has_response = response_to(&terms.outgoing.body).is_some();
+            terms.begun = self.begin_measuring(&md, terms.wait, has_response, peer_ni).or(terms.begun);
             let portal = terms.target.portal;
             let may_wait = terms.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
             if may_wait && self.discovery.must_wait(&self.topology, peer_ni, peer, portal) {
-                return self.park_request(request, peer_ni);
+                return self.park_request(SendRequest { md, terms: *terms }, peer_ni);
             }
             need_not_wait = may_wait && portal != RESERVED_PORTAL;
         }
@@ -177,16 +215,16 @@ impl DataPath {
                 self.topology.note_ready(peer_ni, peer, &tables, revision);
             }
             drop((tables, peer_guard));
-            self.send_in_turn(request.md, terms, path, destination);
+            self.send_in_turn(md, terms, path, destination);
         } else {
-            self.send_by_selected_path(request.md, terms, destination, tables, peer_guard);
+            self.send_by_selected_path(md, terms, destination, tables, peer_guard);
         }
         None
     }
 
     /// Sends a request that has not waited by a path that it has taken to a peer NI that was ready. Its response is tracked at the NID that it
     /// goes to, if its MD had no other tracker.
-    #[inline(never)]
+    #[inline(always)]
     fn send_to_ready(&self, md: Arc<Md>, terms: &RequestTerms, path: PathInTurn, named: Arc<PeerNi>) {
         let PathInTurn { ni, peer_ni } = path;
         let peer_ni = peer_ni.unwrap_or(named);
@@ -269,29 +307,30 @@ impl DataPath {
     #[inline(always)]
     fn destination(
         &self,
-        request: &SendRequest,
+        md: &Md,
+        terms: &RequestTerms,
         known: Option<Arc<PeerNi>>,
     ) -> Result<Option<Arc<PeerNi>>, Refusal> {
-        match request.terms.target.nid {
+        match terms.target.nid {
             None => Err(Refusal::AnyTarget),
             Some(_) if self.env.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
             // For a GET the response would be too long.
-            Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
+            Some(_) if md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
             Some(nid) if nid.is_loopback() => Ok(None),
-            Some(nid) if self.stays_on_node(&request.md, nid) => Ok(None),
+            Some(nid) if self.stays_on_node(md, nid) => Ok(None),
             // The source is checked even if the peer is unknown.
             Some(nid) => {
-                if let Some(source) = request.terms.source.filter(|source| !self.topology.is_own(*source)) {
+                if let Some(source) = terms.source.filter(|source| !self.topology.is_own(*source)) {
                     return Err(Refusal::ForeignSource(source));
                 }
                 // A request that cannot be sent adds no peer.
                 if known.is_none() && !self.topology.leads_to_nid(nid) {
                     return Err(Refusal::NoPath);
                 }
-                let is_new = request.terms.recovery && known.is_none();
+                let is_new = terms.recovery && known.is_none();
                 let peer_ni = known.unwrap_or_else(|| self.peer_ni(nid));
                 // This node becomes its own peer only with this request (HE-53).
-                if peer_ni.note_use(is_new, request.terms.recovery) && self.topology.is_own(nid) {
+                if peer_ni.note_use(is_new, terms.recovery) && self.topology.is_own(nid) {
                     self.topology.peers().list_last(&peer_ni.peer());
                 }
                 Ok(Some(peer_ni))
@@ -308,11 +347,10 @@ impl DataPath {
     /// Makes a message of a request, with the path that it takes. Its response is tracked.
     #[inline(always)]
     fn address(&self, md: Arc<Md>, terms: &RequestTerms, ends: PathEnds) -> Pooled<OutgoingMessage> {
-        let is_tracked = terms.tracker.is_some() && terms.target.nid == Some(ends.destination);
-        self.address_tracked(md, terms, ends, is_tracked)
+        self.address_tracked(md, terms, ends, false)
     }
 
-    /// Does the same; `is_tracked`: whether the response is tracked at the NID that the request goes to.
+    /// Does the same; `is_tracked`: whether the response is tracked at the NID that the request goes to, whichever that is.
     #[inline(always)]
     fn address_tracked(
         &self,
@@ -335,7 +373,9 @@ impl DataPath {
         }
         message.ni = Some(ni);
         message.peer_ni = peer_ni;
-        match is_tracked {
+        let is_tracked_as_named =
+            || terms.tracker.is_some() && terms.target.nid == Some(message.header.dest_nid);
+        match is_tracked || is_tracked_as_named() {
             true => self.health.watch(),
             false => self.track(&message),
         }
