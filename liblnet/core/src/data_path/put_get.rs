@@ -94,7 +94,7 @@ impl DataPath {
                 let request = md.begin_request(response).ok_or(Errno::NotFound)?;
                 let Some(path) = self.take_path_to_ready(&peer_ni, revision) else {
                     drop(request);
-                    return self.commit_and_send(md, terms, response, Some(peer_ni));
+                    return self.commit_and_send(SendRequest { md, terms }, response, Some(peer_ni));
                 };
                 let asked = path.peer_ni.as_ref().unwrap_or(&peer_ni).nid();
                 let tracker = self.tracker(&md, target, deadline, response, asked);
@@ -104,7 +104,7 @@ impl DataPath {
                 self.send_to_ready(md, &terms, path, peer_ni);
                 Ok(())
             }
-            named => self.commit_and_send(md, terms, response, named),
+            named => self.commit_and_send(SendRequest { md, terms }, response, named),
         }
     }
 
@@ -112,18 +112,17 @@ impl DataPath {
     #[inline(never)]
     fn commit_and_send(
         &self,
-        md: Arc<Md>,
-        mut terms: RequestTerms,
+        mut request: SendRequest,
         response: Option<ResponseKind>,
         named: Option<Arc<PeerNi>>,
     ) -> Result<(), Errno> {
+        let SendRequest { md, terms } = &mut request;
         // The request goes to the NID as named, if the peer has no other.
         let asked = named.as_ref().filter(|peer_ni| peer_ni.is_alone()).map(|peer_ni| peer_ni.nid());
-        let tracker =
-            asked.and_then(|asked| self.tracker(&md, terms.target, terms.deadline, response, asked));
+        let tracker = asked.and_then(|asked| self.tracker(md, terms.target, terms.deadline, response, asked));
         let begun = md.begin_request(response).ok_or(Errno::NotFound)?;
         CommittedRequest { threshold: terms.threshold, tracker: terms.tracker } = begun.commit(tracker);
-        if let Some(again) = self.send_or_park(md, &mut terms, named) {
+        if let Some(again) = self.send_or_park(request.md, &mut request.terms, named) {
             self.send_request(again);
         }
         Ok(())

@@ -157,13 +157,14 @@ impl PeerNet {
         let most_credits = order.most_credits.load(Ordering::Relaxed);
         let mut turn = order.by_use.begin_turn();
         let first = turn.first();
-        let position = if is_unsurpassed(self.criteria.get(first)?, most_credits) {
+        let (mut position, mut criteria) = (first, self.criteria.get(first)?);
+        if is_unsurpassed(criteria, most_credits) {
             turn.take_first();
-            first
         } else {
-            turn.take(|position| is_unsurpassed(&self.criteria[position], most_credits))?
-        };
-        latest_use.note(self.criteria.get(position)?.last_use());
+            position = turn.take(|position| is_unsurpassed(&self.criteria[position], most_credits))?;
+            criteria = self.criteria.get(position)?;
+        }
+        latest_use.note(criteria.last_use());
         drop(turn);
         self.nis.get(position)
     }

@@ -246,6 +246,7 @@ pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
 }
 
 /// Does what [`answered`] does if all NIDs of the peer are on the net of `ni`, for which the nets of this node are not needed.
+#[inline(always)]
 pub(crate) fn answered_on_only_net(ni: &Ni, peer_ni: &PeerNi) -> bool {
     let is_only = peer_ni.nid().net() == ni.nid().net();
     if !(peer_ni.is_alone() && peer_ni.last_use().get() > 0) {
