@@ -110,6 +110,7 @@ fn short_form(nid: Nid) -> u64 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::discovery_state::DiscoveryState;
+    use super::super::peer::PeerNet;
     use super::super::peer_revision::PeerRevision;
     use super::super::peer_state::PeerState;
     use super::*;
@@ -141,6 +142,36 @@ mod tests {
             cell.store(peer(nids));
             assert_eq!((cell.primary(), cell.is_alone()), (nids[0], alone), "{nids:?}");
             assert_eq!((cell.load().primary, cell.load_full().primary), (nids[0], nids[0]));
+        }
+    }
+
+    /// PS-31: fails if a use is recorded as one of the NIs of another peer, or where the uses of several nets or of many NIs are compared.
+    #[test]
+    fn uses_are_recorded_as_those_of_the_present_peer() {
+        let nid = Nid::from_u64(0x0002_0000_0a00_0001).unwrap();
+        let on = |nets: &[NetId]| {
+            let nets = nets.iter().map(|net| PeerNet::new(*net, Arc::default())).collect();
+            Arc::new(Peer { nets, ..Peer::clone(&peer(&[nid])) })
+        };
+        let own = |peer: &Arc<Peer>| Arc::new(Peer { latest_use: Arc::default(), ..Peer::clone(peer) });
+        let first = on(&[nid.net()]);
+        let (second, third) = (own(&first), own(&first));
+        let with_other =
+            Arc::new(Peer { nets: on(&[nid.net(), NetId::LOOPBACK]).nets.clone(), ..Peer::clone(&first) });
+        let cell = PeerCell::new(nid.net(), Arc::clone(&first));
+        for (case, peer, is_kept) in [
+            ("the first", &first, true),
+            ("another", &second, true),
+            ("the first again", &first, true),
+            ("on two nets", &with_other, false),
+            ("a third", &third, false),
+            ("the second again", &second, true),
+        ] {
+            cell.store(Arc::clone(peer));
+            let found = cell
+                .latest_use_of_few()
+                .map(|latest_use| std::ptr::eq(latest_use, &raw const *peer.latest_use));
+            assert_eq!(found, is_kept.then_some(true), "{case}");
         }
     }
 }
