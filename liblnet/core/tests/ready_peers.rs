@@ -109,8 +109,9 @@ fn rails(rig: &Rig) -> (Numbers, Numbers) {
 #[test]
 fn whatever_decides_a_path_to_a_peer_with_several_nids_is_seen_by_the_next_request() {
     type Change = fn(&Rig, u32);
+    type Its = fn(u32) -> Numbers;
     // (what changes, how, this node's NIDs from then on, those of the peer without one or with one more)
-    let table: [(&str, Change, &[u32], fn(u32) -> Numbers); 9] = [
+    let table: [(&str, Change, &[u32], Its); 9] = [
         ("nothing", |_, _| (), &[1, 2], |its| numbers(PEER..PEER + its)),
         (
             "the health of a local NI",

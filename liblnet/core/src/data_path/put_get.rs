@@ -194,7 +194,7 @@ impl DataPath {
             }
         };
         let peer_guard = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
-        let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &**peer));
+        let destination_of_peer = destination.as_ref().zip(peer_guard.as_deref());
         let mut need_not_wait = false;
         if let Some((peer_ni, peer)) = destination_of_peer {
             let has_response = response_to(&terms.outgoing.body).is_some();
