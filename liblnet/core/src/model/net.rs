@@ -7,6 +7,7 @@ use super::families::{AddressFamilies, AddressFamily};
 use super::lnd::StartError;
 use super::net_usage::NetUsage;
 use super::ni::Ni;
+use super::peer::{Peer, ReadyPeer};
 use super::peer_ni::{PeerNi, can_reach};
 use crate::credit::Credits;
 use crate::start_error;
@@ -52,6 +53,12 @@ impl Net {
     /// The most credits that any of the interfaces has when none is in use.
     pub(crate) const fn most_credits(&self) -> Credits {
         self.most_credits
+    }
+
+    /// The interfaces on the net and a peer, all of whose NIDs are on it, at this revision.
+    pub(crate) fn with_ready(&self, peer: &Arc<Peer>, revision: u64) -> ReadyPeer {
+        let (nis, usage) = (self.nis.clone(), Arc::clone(&self.usage));
+        ReadyPeer { revision, nis, usage, most_credits: self.most_credits, peer: Arc::clone(peer) }
     }
 
     /// Computes what follows from the interfaces.
@@ -117,17 +124,6 @@ impl Nets {
     /// The net with this id.
     pub fn net(&self, id: NetId) -> Option<&Net> {
         self.0.iter().find(|net| net.id == id)
-    }
-
-    /// The position of the net with this id.
-    pub(crate) fn position(&self, id: NetId) -> Option<usize> {
-        self.0.iter().position(|net| net.id == id)
-    }
-
-    /// The net at a position.
-    #[inline(always)]
-    pub(crate) fn at(&self, position: usize) -> Option<&Net> {
-        self.0.get(position)
     }
 
     /// The interface with this NID.

@@ -9,10 +9,8 @@ use super::message::{MessagePool, OutgoingMessage, Pooled};
 use super::ni::Ni;
 use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
-use super::peer::Peer;
-use super::peer_cell::PeerCell;
+use super::peer::{Peer, PeerCell, ReadyPeer};
 use super::peer_ni_criteria::PeerNiCriteria;
-use super::ready_peer::ReadyPeer;
 use super::recovery_state::{Recovery, RecoveryState};
 use super::sender_pace::SenderPace;
 use crate::credit::{Credits, SharedPool, WaivedLengths};
@@ -409,7 +407,8 @@ impl PeerNi {
 
     /// Records that the peer NI was ready at the revision of `peer`.
     pub(crate) fn note_ready(&self, peer: ReadyPeer) {
-        self.peer.readiness().note_peer(peer);
+        let revision = peer.peer.discovery.revision.clone();
+        self.peer.readiness().note_peer(peer, &revision);
     }
 
     /// Calls `look` with what [`PeerNi::note_ready`] has recorded at this revision.

@@ -9,7 +9,7 @@ use super::peer_nis::best_peer_ni;
 use super::preferring::{Preferences, Preferring};
 use super::rank::Ranked;
 use super::reach::Reach;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
+use crate::model::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
 use std::sync::{Arc, Weak};
 
 /// The best common net of this node and a peer. A single one is not compared.
@@ -103,8 +103,9 @@ fn best_of_several_nis<'a>(
     path_request: &PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
     let by_rank = || LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni)));
-    if LocalNiCandidate::does_rank_decide(net, !preferring.is_empty(), false, *path_request) {
-        return least_recently_used_ni(net).or_else(by_rank);
+    if LocalNiCandidate::does_rank_decide(net.usage(), !preferring.is_empty(), false, *path_request) {
+        let first = least_recently_used_ni(net.nis(), net.usage(), net.most_credits().0);
+        return first.or_else(by_rank);
     }
     let preferences = preferring.local_nis(net.nis());
     best(local_nis(net, peer_nis, &preferences, *path_request)).map(|(_, ni)| ni)
@@ -113,11 +114,15 @@ fn best_of_several_nis<'a>(
 /// The least recently used NI on a net, if no other can be better by its rank: rules distinguish none, and this one has all its
 /// health and credits.
 #[inline(always)]
-pub(super) fn least_recently_used_ni(net: &Net) -> Option<&Arc<Ni>> {
-    if net.usage().nis_differ() {
+pub(super) fn least_recently_used_ni<'a>(
+    nis: &'a [Arc<Ni>],
+    usage: &NetUsage,
+    most_credits: i32,
+) -> Option<&'a Arc<Ni>> {
+    if usage.nis_differ() {
         return None;
     }
-    let (first, others) = net.nis().split_first()?;
+    let (first, others) = nis.split_first()?;
     let (mut chosen, mut last_use) = (first, first.last_use().get());
     for ni in others {
         let its = ni.last_use().get();
@@ -125,7 +130,7 @@ pub(super) fn least_recently_used_ni(net: &Net) -> Option<&Arc<Ni>> {
             (chosen, last_use) = (ni, its);
         }
     }
-    LocalNiCandidate::is_unsurpassed(chosen, net.most_credits().0).then_some(chosen)
+    LocalNiCandidate::is_unsurpassed(chosen, most_credits).then_some(chosen)
 }
 
 /// Whether selection rules give the local NIs on a net different values.

@@ -6,7 +6,7 @@ use super::direct::least_recently_used_ni;
 use super::families::are_mixed;
 use super::path_request::PathRequest;
 use super::peer_nis::least_recently_used_peer_ni;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, ReadyPeer, can_reach};
+use crate::model::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, ReadyPeer, can_reach};
 use std::sync::Arc;
 
 /// A path between a local NI and a peer NI on one net, which has been taken.
@@ -35,20 +35,25 @@ pub(crate) fn take_path_in_turn(
     if peer.discovery.has_restarted() || are_mixed(net, peer_net) {
         return None;
     }
-    take_path_on(net, (peer, peer_net), named, path_request)
+    let own = (net.nis(), &**net.usage(), net.most_credits().0);
+    take_path_on(own, (peer, peer_net), named, path_request)
 }
 
 /// Takes the path to a peer that is multi-rail, not restarted and on this net alone, where all have addresses of one family.
 #[inline(always)]
 fn take_path_on(
-    net: &Net,
+    (nis, usage, most_credits): (&[Arc<Ni>], &NetUsage, i32),
     (peer, peer_net): (&Peer, &PeerNet),
     named: &Arc<PeerNi>,
     path_request: &PathRequest<'_>,
 ) -> Option<PathInTurn> {
-    let ni = match net.nis() {
+    let has_partners = peer_net.usage.has_partners();
+    let ni = match nis {
         [only] => only,
-        _ => ni_in_turn(net, peer_net, *path_request)?,
+        _ if LocalNiCandidate::does_rank_decide(usage, has_partners, false, *path_request) => {
+            least_recently_used_ni(nis, usage, most_credits)?
+        }
+        _ => return None,
     };
     let peer_ni = match &peer_net.nis[..] {
         [_] => {
@@ -88,8 +93,8 @@ pub(crate) fn take_path_to_ready(
     named: &Arc<PeerNi>,
     path_request: &PathRequest<'_>,
 ) -> Option<PathInTurn> {
-    let (peer, net, peer_net) = ready.on_net()?;
-    take_path_on(net, (peer, peer_net), named, path_request)
+    let ReadyPeer { nis, usage, most_credits, peer, .. } = ready;
+    take_path_on((nis, usage, most_credits.0), (peer, peer.nets.first()?), named, path_request)
 }
 
 /// Does what [`take_path_in_turn`] does, for a peer NI to which it has returned a path before, and which is the only one of its peer: the
@@ -102,14 +107,6 @@ pub(crate) fn take_only_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<A
     }
     only.note_turn();
     Some(Arc::clone(only))
-}
-
-/// The least recently used of the interfaces on a net.
-#[inline(always)]
-fn ni_in_turn<'a>(net: &'a Net, peer_net: &PeerNet, path_request: PathRequest<'_>) -> Option<&'a Arc<Ni>> {
-    let does_rank_decide =
-        LocalNiCandidate::does_rank_decide(net, peer_net.usage.has_partners(), false, path_request);
-    does_rank_decide.then(|| least_recently_used_ni(net))?
 }
 
 /// Uses the least recently used peer NI; returns it, or `None` for the one that was named.

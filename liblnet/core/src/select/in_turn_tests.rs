@@ -38,13 +38,14 @@ impl World {
         for (number, ni) in nets.nis().enumerate() {
             ni.set_number(number as u32);
         }
-        let ready = ReadyPeer::new(0, Arc::new(nets.clone()), peer_nis[0].peer());
-        let is_plain = |ready: &ReadyPeer| {
-            ready
-                .on_net()
-                .is_some_and(|(peer, net, peer_net)| peer.is_multi_rail() && !are_mixed(net, peer_net))
+        let peer = peer_nis[0].peer();
+        let ready = match &peer.nets[..] {
+            [only] if peer.is_multi_rail() => {
+                nets.net(only.id).filter(|net| !are_mixed(net, only)).map(|net| net.with_ready(&peer, 0))
+            }
+            _ => None,
         };
-        let world = Self { nets, _table: table, peer_nis, ready: ready.filter(is_plain) };
+        let world = Self { nets, _table: table, peer_nis, ready };
         flaws.iter().for_each(|(at, flaw)| world.add(*at, *flaw));
         world.renew();
         world

@@ -3,7 +3,7 @@
 
 use super::{Nets, PathTables, Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
-use crate::model::{LOWEST_PRIORITY, Ni, Partner, PeerNet, ReadyPeer};
+use crate::model::{LOWEST_PRIORITY, Ni, Partner, PeerNet};
 use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
 use crate::select::{self, ChosenPath, PathInTurn, PathRequest, Paths};
 use lnet_wire::{Errno, Nid, Selector};
@@ -204,9 +204,8 @@ impl Topology {
         let net = tables.nets.net(peer_ni.nid().net());
         if peer_ni.is_alone() && net.is_some_and(|net| net.nis().len() == 1) {
             peer_ni.note_ready_at(revision);
-        } else if peer.is_multi_rail() {
-            let ready = ReadyPeer::new(revision, Arc::clone(&tables.nets), Arc::clone(peer));
-            ready.into_iter().for_each(|ready| peer_ni.note_ready(ready));
+        } else if let Some(net) = net.filter(|_| peer.is_multi_rail() && peer.nets.len() == 1) {
+            peer_ni.note_ready(net.with_ready(peer, revision));
         }
     }
 
