@@ -4,10 +4,12 @@
 
 mod support;
 
+use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::{PeerState, Route};
 use lnet_core::{DiscoveryMode, Errno, EventKind, NiTunables, Settings};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use support::routes::{far, far_net, gateways_of, hops, route};
 use support::{FakeDriver, OnSend, Rig, on_net, tcp};
 
@@ -173,4 +175,118 @@ fn a_nid_that_a_node_behind_a_gateway_gains_is_used() {
     assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY)]));
     rig.core.admin().add_peer_nid(far(5), on_net(2, 5), true).unwrap();
     assert_eq!(gateways(&rig), BTreeSet::from([tcp(GATEWAY), tcp(GATEWAY + 1)]));
+}
+
+/// A node with the NIDs 1 and 2 and a rule for a third, whose peer with several NIDs has been sent to.
+fn rig_of_rails(its: u32) -> Rig {
+    let driver = FakeDriver::new(OnSend::Complete).recording();
+    let rig = Rig::builder(driver).nids([tcp(1), tcp(2)]).build();
+    rig.core.admin().make_peer(tcp(PEER), true, false).unwrap();
+    (1..its).for_each(|n| rig.core.admin().add_peer_nid(tcp(PEER), tcp(PEER + n), true).unwrap());
+    rule(&rig, Some(3), None);
+    assert_eq!(rails(&rig), (numbers([1, 2]), numbers(PEER..PEER + its)));
+    rig
+}
+
+/// Adds a rule that prefers a local NID, or one of the peer's.
+fn rule(rig: &Rig, own: Option<u32>, its: Option<u32>) {
+    let selector = |address: Option<u32>| address.map(|address| tcp(address).to_string().parse().unwrap());
+    let rule = Rule::new(selector(own), selector(its), None, Action::Priority(0));
+    rig.core.admin().add_rule(rule, None).unwrap();
+}
+
+type Numbers = BTreeSet<u32>;
+
+fn numbers(all: impl IntoIterator<Item = u32>) -> Numbers {
+    all.into_iter().collect()
+}
+
+/// The local NIDs and those of the peer that some requests use.
+fn rails(rig: &Rig) -> (Numbers, Numbers) {
+    let number = |nid: Nid| nid.to_u64().unwrap() as u32;
+    rig.driver.recorded();
+    (0..48).for_each(|_| rig.put(rig.bind(1), tcp(PEER)));
+    rig.take_events();
+    let headers = rig.driver.recorded();
+    let own = headers.iter().map(|header| number(header.src_nid)).collect();
+    (own, headers.iter().map(|header| number(header.dest_nid)).collect())
+}
+
+/// PS-31, DI-30: fails if requests to a peer with several NIDs take the paths that it had when it was last found ready.
+#[test]
+fn whatever_decides_a_path_to_a_peer_with_several_nids_is_seen_by_the_next_request() {
+    type Change = fn(&Rig, u32);
+    type Its = fn(u32) -> Numbers;
+    // (what changes, how, this node's NIDs from then on, those of the peer without one or with one more)
+    let table: [(&str, Change, &[u32], Its); 9] = [
+        ("nothing", |_, _| (), &[1, 2], |its| numbers(PEER..PEER + its)),
+        (
+            "the health of a local NI",
+            |rig, _| rig.core.admin().set_ni_health(Some(tcp(1)), 1),
+            &[2],
+            |its| numbers(PEER..PEER + its),
+        ),
+        (
+            "the health of a peer NI",
+            |rig, _| rig.core.admin().set_peer_ni_health(Some(tcp(PEER)), 1),
+            &[1, 2],
+            |its| numbers(PEER + 1..PEER + its),
+        ),
+        ("a rule for a local NI", |rig, _| rule(rig, Some(2), None), &[2], |its| numbers(PEER..PEER + its)),
+        ("a rule for a peer NI", |rig, _| rule(rig, None, Some(PEER + 1)), &[1, 2], |_| numbers([PEER + 1])),
+        (
+            "a local NI less",
+            |rig, _| rig.core.admin().remove_ni(tcp(2)).unwrap(),
+            &[1],
+            |its| numbers(PEER..PEER + its),
+        ),
+        (
+            "a local NI more, which a rule prefers",
+            |rig, _| drop(rig.core.admin().add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap()),
+            &[3],
+            |its| numbers(PEER..PEER + its),
+        ),
+        (
+            "a peer NI less",
+            |rig, _| rig.core.admin().delete_peer(tcp(PEER), Some(tcp(PEER + 1)), false).unwrap(),
+            &[1, 2],
+            |its| numbers((PEER..PEER + its).filter(|its| *its != PEER + 1)),
+        ),
+        (
+            "a peer NI more",
+            |rig, its| rig.core.admin().add_peer_nid(tcp(PEER), tcp(PEER + its), true).unwrap(),
+            &[1, 2],
+            |its| numbers(PEER..=PEER + its),
+        ),
+    ];
+    for (case, change, own, its) in table {
+        for count in [2, 3, 20] {
+            let rig = rig_of_rails(count);
+            change(&rig, count);
+            assert_eq!(rails(&rig), (numbers(own.iter().copied()), its(count)), "{case}, {count}");
+        }
+    }
+}
+
+/// DI-30: fails if requests to a peer with several NIDs are sent without discovery because earlier ones were.
+#[test]
+fn a_peer_with_several_nids_that_was_sent_to_is_discovered_once_discovery_is_switched_on() {
+    let rig = rig_of_rails(3);
+    let switch_on = |settings: &mut Settings| {
+        settings.discovery = DiscoveryMode::On;
+        Ok(())
+    };
+    rig.core.admin().change_settings(switch_on).unwrap();
+    rig.put(rig.bind(-1), tcp(PEER));
+    assert_eq!(rig.core.admin().discovery_of(tcp(PEER)).map(|discovery| discovery.parked), Some(1));
+}
+
+/// Fails if a peer that was sent to keeps an interface in memory.
+#[test]
+fn an_interface_that_is_removed_is_not_kept_by_peers_that_were_sent_to() {
+    let rig = rig_of_rails(3);
+    let removed = Arc::downgrade(&rig.nis[0]);
+    drop(rig.nis);
+    rig.core.admin().remove_ni(tcp(1)).unwrap();
+    assert_eq!(removed.strong_count(), 0);
 }

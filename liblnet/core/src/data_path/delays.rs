@@ -8,26 +8,31 @@ use super::DataPath;
 use crate::environment::time::Time;
 use crate::memory::Md;
 use crate::model::message::{IncomingMessage, OutgoingMessage, TransitMessage};
-use crate::model::{DiscoveryWait, Ni, PeerNi, RequestTerms, response_to};
+use crate::model::{DiscoveryWait, Ni, PeerNi, RequestTerms};
 use lnet_wire::latency::Delay;
 use lnet_wire::{Body, MessageType};
 
 impl DataPath {
     /// Decides whether the delays of a request to `destination` are measured, before it waits for anything.
     #[inline(always)]
-    pub(super) fn begin_measuring(&self, md: &Md, terms: &mut RequestTerms, destination: &PeerNi) {
-        if terms.wait == DiscoveryWait::IfNeeded && destination.latencies().measures_request() {
-            self.measure(md, terms);
-        }
+    pub(super) fn begin_measuring(
+        &self,
+        md: &Md,
+        wait: DiscoveryWait,
+        has_response: bool,
+        destination: &PeerNi,
+    ) -> Option<Time> {
+        let is_measured = wait == DiscoveryWait::IfNeeded && destination.latencies().measures_request();
+        is_measured.then(|| self.measure(md, has_response))
     }
 
     #[cold]
-    fn measure(&self, md: &Md, terms: &mut RequestTerms) {
+    fn measure(&self, md: &Md, has_response: bool) -> Time {
         let begun = self.env.exact_now();
-        terms.begun = Some(begun);
-        if response_to(&terms.outgoing.body).is_some() {
+        if has_response {
             md.measure_response(begun);
         }
+        begun
     }
 
     /// Counts the wait of a request for discovery, which has ended, if it was measured.

@@ -49,6 +49,25 @@ impl DataPath {
         self.topology.take_path_in_turn(paths.nets, to, any_suspect, by_bytes)
     }
 
+    /// Takes the path of a request without a source to a peer NI that was ready at this revision, which is the present one, if nothing has to
+    /// be compared to find it.
+    #[inline(always)]
+    pub(super) fn take_path_to_ready(&self, peer_ni: &Arc<PeerNi>, revision: u64) -> Option<PathInTurn> {
+        match self.topology.take_only_path_to_ready(peer_ni) {
+            Some(ni) => Some(PathInTurn { ni, peer_ni: None }),
+            None => self.take_path_in_turn_to_ready(peer_ni, revision),
+        }
+    }
+
+    #[inline(never)]
+    fn take_path_in_turn_to_ready(&self, peer_ni: &Arc<PeerNi>, revision: u64) -> Option<PathInTurn> {
+        if self.env.config().cpts.tells_apart() {
+            return None;
+        }
+        let (any_suspect, by_bytes) = (self.health.any_suspect(), self.env.compare_queued_bytes());
+        self.topology.take_path_to_ready(peer_ni, revision, any_suspect, by_bytes)
+    }
+
     /// Selects the path of a request, which takes it.
     #[inline(always)]
     pub(super) fn take_path_of_request(

@@ -6,7 +6,9 @@ use crate::environment::time::Time;
 use crate::health::response;
 use crate::memory::{CommittedRequest, Md, MdHandle, PortalPlace, ResponseKind, ResponseTracker};
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
-use crate::model::{DiscoveryWait, Outgoing, Peer, PeerNi, RequestTerms, SendRequest, Target, response_to};
+use crate::model::{
+    DiscoveryWait, Ni, Outgoing, Peer, PeerNi, RequestTerms, SendRequest, Target, response_to,
+};
 use crate::select::{self, PathEnds, PathInTurn};
 use crate::topology::PathTables;
 use arc_swap::Guard;
@@ -79,22 +81,76 @@ impl DataPath {
     ) -> Result<(), Errno> {
         let named = self.known_destination(target);
         let deadline = self.deadline_from_now();
-        // The request goes to the NID as named, if the peer has no other.
-        let asked = named.as_ref().filter(|peer_ni| peer_ni.is_alone()).map(|peer_ni| peer_ni.nid());
-        let place = PortalPlace::new(target.portal, target.match_bits, target.offset);
-        let is_tracked = |response: &ResponseKind| self.is_tracked(&md, *response);
-        let tracker = asked
-            .filter(|_| response.as_ref().is_some_and(is_tracked))
-            .map(|asked| ResponseTracker { deadline, asked, place });
-        let CommittedRequest { threshold, tracker } =
-            md.commit_request(response, tracker).ok_or(Errno::NotFound)?;
-        let (begun, wait) = (None, DiscoveryWait::IfNeeded);
+        let revision = self.topology.peers().revision().get();
+        let wait = DiscoveryWait::IfNeeded;
+        let (threshold, begun, tracker) = (0, None, None);
         let terms =
             RequestTerms { source, target, outgoing, threshold, begun, tracker, deadline, wait, recovery };
-        if let Some(again) = self.send_or_park(SendRequest { md, terms }, named) {
+        match named {
+            Some(peer_ni)
+                if peer_ni.was_ready_at(revision)
+                    && source.is_none()
+                    && self.is_plain(&md, target)
+                    && !peer_ni.is_only_probed() =>
+            {
+                let request = md.begin_request(response).ok_or(Errno::NotFound)?;
+                let Some(path) = self.take_path_to_ready(&peer_ni, revision) else {
+                    drop(request);
+                    return self.commit_and_send(SendRequest { md, terms }, response, Some(peer_ni));
+                };
+                let asked = path.peer_ni.as_ref().unwrap_or(&peer_ni).nid();
+                let tracker = self.tracker(&md, target, deadline, response, asked);
+                let CommittedRequest { threshold, tracker } = request.commit(tracker);
+                let begun = self.begin_measuring(&md, wait, response.is_some(), &peer_ni);
+                let terms = RequestTerms { threshold, begun, tracker, ..terms };
+                self.send_to_ready(md, &terms, path, peer_ni);
+                Ok(())
+            }
+            named => self.commit_and_send(SendRequest { md, terms }, response, named),
+        }
+    }
+
+    /// Commits the operation of a request, and sends or parks the request.
+    #[inline(never)]
+    fn commit_and_send(
+        &self,
+        mut request: SendRequest,
+        response: Option<ResponseKind>,
+        named: Option<Arc<PeerNi>>,
+    ) -> Result<(), Errno> {
+        let SendRequest { md, terms } = &mut request;
+        // The request goes to the NID as named, if the peer has no other.
+        let asked = named.as_ref().filter(|peer_ni| peer_ni.is_alone()).map(|peer_ni| peer_ni.nid());
+        let tracker = asked.and_then(|asked| self.tracker(md, terms.target, terms.deadline, response, asked));
+        let begun = md.begin_request(response).ok_or(Errno::NotFound)?;
+        CommittedRequest { threshold: terms.threshold, tracker: terms.tracker } = begun.commit(tracker);
+        if let Some(again) = self.send_or_park(request.md, &mut request.terms, named) {
             self.send_request(again);
         }
         Ok(())
+    }
+
+    /// The tracker of the response to a request to the NID `asked`, if it is tracked.
+    #[inline(always)]
+    fn tracker(
+        &self,
+        md: &Md,
+        target: Target,
+        deadline: Time,
+        response: Option<ResponseKind>,
+        asked: Nid,
+    ) -> Option<ResponseTracker> {
+        let place = PortalPlace::new(target.portal, target.match_bits, target.offset);
+        let is_tracked = response.is_some_and(|response| self.is_tracked(md, response));
+        is_tracked.then_some(ResponseTracker { deadline, asked, place })
+    }
+
+    /// Whether a request with this MD and target is not refused, and does not stay on this node for its MD.
+    #[inline(always)]
+    fn is_plain(&self, md: &Md, target: Target) -> bool {
+        !self.env.is_ending()
+            && md.memory().len() <= MAX_PAYLOAD
+            && target.nid.is_some_and(|nid| !self.stays_on_node(md, nid))
     }
 
     /// The peer NI of a target on another node, if it is known.
@@ -115,7 +171,7 @@ impl DataPath {
     pub(crate) fn send_request(&self, mut request: SendRequest) {
         loop {
             let named = self.known_destination(request.terms.target);
-            match self.send_or_park(request, named) {
+            match self.send_or_park(request.md, &mut request.terms, named) {
                 Some(again) => request = again,
                 None => return,
             }
@@ -124,75 +180,85 @@ impl DataPath {
 
     /// Sends a request, or parks it; returns it if its destination is to be looked up again. `named` is the peer NI of its target, if that
     /// is known.
-    fn send_or_park(&self, mut request: SendRequest, named: Option<Arc<PeerNi>>) -> Option<SendRequest> {
-        let destination = match self.destination(&request, named) {
-            Ok(destination) => destination,
-            Err(why) => {
-                self.refuse(request, why);
-                return None;
-            }
-        };
-        let revision = self.topology.peers().revision().get();
-        if let Some(peer_ni) = destination.as_ref().filter(|_| request.terms.source.is_none())
-            && let Some(ni) = self.topology.take_path_to_ready(peer_ni, revision)
-        {
-            self.begin_measuring(&request.md, &mut request.terms, peer_ni);
-            let path = PathInTurn { ni, peer_ni: None };
-            self.send_in_turn(request.md, &request.terms, path, destination);
-            return None;
-        }
-        if let Some(peer_ni) = destination.as_ref().filter(|_| request.terms.source.is_none())
-            && let Some((ni, gateway)) = self.topology.take_only_hop(peer_ni, revision)
-        {
-            self.begin_measuring(&request.md, &mut request.terms, peer_ni);
-            self.count_discovery_wait(&request.terms, &ni, Some(peer_ni));
-            let destination = peer_ni.nid();
-            let ends = PathEnds { ni, peer_ni: Some(gateway), destination, is_routed: true };
-            self.launch(self.address(request.md, &request.terms, ends));
-            return None;
-        }
-        self.send_or_park_by_peer(request.md, &mut request.terms, destination, revision)
-    }
-
-    /// Does the same for a request whose destination may have to be discovered; `revision` is the present one of what is known of peers.
-    #[inline(never)]
-    fn send_or_park_by_peer(
+    #[inline(always)]
+    fn send_or_park(
         &self,
         md: Arc<Md>,
         terms: &mut RequestTerms,
-        destination: Option<Arc<PeerNi>>,
-        revision: u64,
+        named: Option<Arc<PeerNi>>,
     ) -> Option<SendRequest> {
+        let revision = self.topology.peers().revision().get();
+        let destination = match self.destination(&md, terms, named) {
+            Ok(destination) => destination,
+            Err(why) => {
+                self.refuse(SendRequest { md, terms: *terms }, why);
+                return None;
+            }
+        };
+        if let Some(peer_ni) = destination.as_ref().filter(|_| terms.source.is_none())
+            && let Some(hop) = self.topology.take_only_hop(peer_ni, revision)
+        {
+            self.send_by_only_hop(md, terms, hop, peer_ni);
+            return None;
+        }
         let peer_guard = destination.as_ref().map(|peer_ni| peer_ni.peer_now());
-        let destination_of_peer = destination.as_ref().zip(peer_guard.as_ref().map(|peer| &***peer));
+        let destination_of_peer = destination.as_ref().zip(peer_guard.as_deref());
         let mut need_not_wait = false;
         if let Some((peer_ni, peer)) = destination_of_peer {
-            self.begin_measuring(&md, terms, peer_ni);
+            let has_response = response_to(&terms.outgoing.body).is_some();
+            terms.begun = self.begin_measuring(&md, terms.wait, has_response, peer_ni).or(terms.begun);
             let portal = terms.target.portal;
             let may_wait = terms.wait != DiscoveryWait::Over && !self.discovery.is_kept_by_this_handler();
             if may_wait && self.discovery.must_wait(&self.topology, peer_ni, peer, portal) {
                 return self.park_request(SendRequest { md, terms: *terms }, peer_ni);
             }
-            need_not_wait = may_wait && portal != RESERVED_PORTAL && peer.nids.len() == 1;
+            need_not_wait = may_wait && portal != RESERVED_PORTAL;
         }
         let tables = self.topology.tables();
         if let Some((peer_ni, peer)) = destination_of_peer
             && let Some(path) = self.take_path_in_turn(tables.paths(), terms, (peer_ni, peer))
         {
             if need_not_wait {
-                peer_ni.note_ready_at(revision);
+                self.topology.note_ready(peer_ni, peer, &tables, revision);
             }
             drop((tables, peer_guard));
             self.send_in_turn(md, terms, path, destination);
         } else {
-            let ready_at = need_not_wait.then_some(revision);
+            let is_only_nid = peer_guard.as_ref().is_some_and(|peer| peer.nids.len() == 1);
+            let ready_at = (need_not_wait && is_only_nid).then_some(revision);
             self.send_by_selected_path(md, terms, destination, tables, peer_guard, ready_at);
         }
         None
     }
 
-    /// Sends a request by a path that it has taken.
+    /// Sends a request that has not waited by a path that it has taken to a peer NI that was ready. Its response is tracked at the NID that it
+    /// goes to, if its MD had no other tracker.
     #[inline(always)]
+    fn send_to_ready(&self, md: Arc<Md>, terms: &RequestTerms, path: PathInTurn, named: Arc<PeerNi>) {
+        let PathInTurn { ni, peer_ni } = path;
+        let peer_ni = peer_ni.unwrap_or(named);
+        let destination = peer_ni.nid();
+        let ends = PathEnds { ni, peer_ni: Some(peer_ni), destination, is_routed: false };
+        self.launch(self.address_tracked(md, terms, ends, terms.tracker.is_some()));
+    }
+
+    /// Sends a request to a node behind gateways by the only local NI and the only gateway, which it has taken.
+    fn send_by_only_hop(
+        &self,
+        md: Arc<Md>,
+        terms: &mut RequestTerms,
+        (ni, gateway): (Arc<Ni>, Arc<PeerNi>),
+        peer_ni: &PeerNi,
+    ) {
+        let has_response = response_to(&terms.outgoing.body).is_some();
+        terms.begun = self.begin_measuring(&md, terms.wait, has_response, peer_ni).or(terms.begun);
+        self.count_discovery_wait(terms, &ni, Some(peer_ni));
+        let destination = peer_ni.nid();
+        let ends = PathEnds { ni, peer_ni: Some(gateway), destination, is_routed: true };
+        self.launch(self.address(md, terms, ends));
+    }
+
+    /// Sends a request by a path that it has taken.
     fn send_in_turn(&self, md: Arc<Md>, terms: &RequestTerms, path: PathInTurn, named: Option<Arc<PeerNi>>) {
         self.count_discovery_wait(terms, &path.ni, named.as_deref());
         let PathInTurn { ni, peer_ni } = path;
@@ -203,7 +269,7 @@ impl DataPath {
     }
 
     /// Sends a request to its destination, which has this peer, by the path that is selected. `ready_at` is the revision at which requests
-    /// to the destination need not wait for discovery, if they need not.
+    /// to the destination, the only NID of its peer, need not wait for discovery, if they need not.
     #[inline(never)]
     fn send_by_selected_path(
         &self,
@@ -263,7 +329,10 @@ impl DataPath {
         let SendRequest { md, terms } = request;
         let message =
             self.message_of(md, &terms, None, ProcessId { nid: own, pid: self.env.pid() }, next_hop);
-        self.track(&message, &terms);
+        match terms.tracker {
+            Some(_) => self.health.watch(),
+            None => self.track(&message),
+        }
         self.wait_for_route(message);
     }
 
@@ -271,29 +340,30 @@ impl DataPath {
     #[inline(always)]
     fn destination(
         &self,
-        request: &SendRequest,
+        md: &Md,
+        terms: &RequestTerms,
         known: Option<Arc<PeerNi>>,
     ) -> Result<Option<Arc<PeerNi>>, Refusal> {
-        match request.terms.target.nid {
+        match terms.target.nid {
             None => Err(Refusal::AnyTarget),
             Some(_) if self.env.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
             // For a GET the response would be too long.
-            Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
+            Some(_) if md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
             Some(nid) if nid.is_loopback() => Ok(None),
-            Some(nid) if self.stays_on_node(request, nid) => Ok(None),
+            Some(nid) if self.stays_on_node(md, nid) => Ok(None),
             // The source is checked even if the peer is unknown.
             Some(nid) => {
-                if let Some(source) = request.terms.source.filter(|source| !self.topology.is_own(*source)) {
+                if let Some(source) = terms.source.filter(|source| !self.topology.is_own(*source)) {
                     return Err(Refusal::ForeignSource(source));
                 }
                 // A request that cannot be sent adds no peer.
                 if known.is_none() && !self.topology.leads_to_nid(nid) {
                     return Err(Refusal::NoPath);
                 }
-                let is_new = request.terms.recovery && known.is_none();
+                let is_new = terms.recovery && known.is_none();
                 let peer_ni = known.unwrap_or_else(|| self.peer_ni(nid));
                 // This node becomes its own peer only with this request (HE-53).
-                if peer_ni.note_use(is_new, request.terms.recovery) && self.topology.is_own(nid) {
+                if peer_ni.note_use(is_new, terms.recovery) && self.topology.is_own(nid) {
                     self.topology.peers().list_last(&peer_ni.peer());
                 }
                 Ok(Some(peer_ni))
@@ -303,13 +373,25 @@ impl DataPath {
 
     /// Whether a request of a program that shares this node is for a program on it, by one of its NIDs: it goes by the loopback, with the
     /// NIDs that the programs use.
-    fn stays_on_node(&self, request: &SendRequest, nid: Nid) -> bool {
-        request.md.is_of_client() && self.topology.is_own(nid)
+    fn stays_on_node(&self, md: &Md, nid: Nid) -> bool {
+        md.is_of_client() && self.topology.is_own(nid)
     }
 
-    /// Makes a message of a request, with the path that it takes.
+    /// Makes a message of a request, with the path that it takes. Its response is tracked.
     #[inline(always)]
     fn address(&self, md: Arc<Md>, terms: &RequestTerms, ends: PathEnds) -> Pooled<OutgoingMessage> {
+        self.address_tracked(md, terms, ends, false)
+    }
+
+    /// Does the same; `is_tracked`: whether the response is tracked at the NID that the request goes to, whichever that is.
+    #[inline(always)]
+    fn address_tracked(
+        &self,
+        md: Arc<Md>,
+        terms: &RequestTerms,
+        ends: PathEnds,
+        is_tracked: bool,
+    ) -> Pooled<OutgoingMessage> {
         let PathEnds { ni, peer_ni, destination, is_routed } = ends;
         let pid = terms.target.pid;
         let nids = match (&peer_ni, terms.target.nid) {
@@ -324,7 +406,12 @@ impl DataPath {
         }
         message.ni = Some(ni);
         message.peer_ni = peer_ni;
-        self.track(&message, terms);
+        let is_tracked_as_named =
+            || terms.tracker.is_some() && terms.target.nid == Some(message.header.dest_nid);
+        match is_tracked || is_tracked_as_named() {
+            true => self.health.watch(),
+            false => self.track(&message),
+        }
         if message.is_reserved() {
             self.note_request(&message);
         }
@@ -373,10 +460,7 @@ impl DataPath {
 
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
     #[inline(always)]
-    fn track(&self, message: &OutgoingMessage, terms: &RequestTerms) {
-        if terms.tracker.is_some() && terms.target.nid == Some(message.header.dest_nid) {
-            return self.health.watch();
-        }
+    fn track(&self, message: &OutgoingMessage) {
         let body = &message.header.body;
         let (Some(response), Some(place)) = (response_to(body), PortalPlace::of(body)) else { return };
         if let Some(md) = message.md().filter(|md| self.is_tracked(md, response)) {

@@ -91,7 +91,33 @@ pub(crate) enum Commit {
     Yes { offset: u32, length: u32, threshold: i32, last: bool },
 }
 
-/// The result of [`Md::commit_request`].
+/// A PUT or GET of this node that is about to be committed. The MD is locked.
+pub(crate) struct BegunRequest<'a> {
+    md: &'a Md,
+    state: SpinlockGuard<'a, MdState>,
+    response: Option<ResponseKind>,
+}
+
+impl BegunRequest<'_> {
+    /// Commits the request, whose response `tracker` tracks, if no other request of the MD is tracked.
+    #[inline(always)]
+    pub(crate) fn commit(self, tracker: Option<ResponseTracker>) -> CommittedRequest {
+        let Self { md, mut state, response } = self;
+        if let Some(response) = response {
+            let due = state.due(response);
+            *due = due.saturating_add(1);
+            // A response to another request would be taken for that of the measured one.
+            state.begun = None;
+        }
+        let tracker = match (&state.tracker, tracker) {
+            (None, Some(tracker)) => Some(state.set_tracker(tracker)),
+            _ => None,
+        };
+        CommittedRequest { threshold: md.commit(&mut state), tracker }
+    }
+}
+
+/// The result of [`BegunRequest::commit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommittedRequest {
     /// The threshold of the MD from now on.
@@ -324,32 +350,28 @@ impl Md {
         Commit::Yes { offset, length, threshold, last }
     }
 
-    /// Commits a PUT or GET of this node that requests `response`, which `tracker` tracks, if no other request of the MD is tracked; `None`
-    /// if the MD is attached, exhausted or being unlinked (MA-31).
+    /// Begins to commit a PUT or GET of this node that requests `response`; `None` if the MD is attached, exhausted or being unlinked
+    /// (MA-31). The MD is locked until the request is committed: the caller does little, and locks nothing that is held while an MD is locked.
     #[inline(always)]
+    pub(crate) fn begin_request(&self, response: Option<ResponseKind>) -> Option<BegunRequest<'_>> {
+        if self.attached.is_some() {
+            return None;
+        }
+        let state = self.state.lock();
+        if state.unlinking || state.threshold == Some(0) {
+            return None;
+        }
+        Some(BegunRequest { md: self, state, response })
+    }
+
+    /// Commits a PUT or GET of this node: see [`BegunRequest::commit`].
+    #[cfg(test)]
     pub(crate) fn commit_request(
         &self,
         response: Option<ResponseKind>,
         tracker: Option<ResponseTracker>,
     ) -> Option<CommittedRequest> {
-        if self.attached.is_some() {
-            return None;
-        }
-        let state = &mut *self.state.lock();
-        if state.unlinking || state.threshold == Some(0) {
-            return None;
-        }
-        if let Some(response) = response {
-            let due = state.due(response);
-            *due = due.saturating_add(1);
-            // A response to another request would be taken for that of the measured one.
-            state.begun = None;
-        }
-        let tracker = match (&state.tracker, tracker) {
-            (None, Some(tracker)) => Some(state.set_tracker(tracker)),
-            _ => None,
-        };
-        Some(CommittedRequest { threshold: self.commit(state), tracker })
+        self.begin_request(response).map(|begun| begun.commit(tracker))
     }
 
     /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns what is to be delivered.

@@ -53,6 +53,15 @@ impl LatestUse {
         }
     }
 
+    /// Does what [`LatestUse::note_after`] does with [`LatestUse::of_others`].
+    #[inline]
+    pub(crate) fn note_turn(&self, its: &LastUse) {
+        let last = its.get();
+        if last == 0 || last < self.get() {
+            self.note(its);
+        }
+    }
+
     /// Leaves these candidates in the round robin, and no others. They may be used meanwhile: their numbers are read again,
     /// because none may be above the latest one.
     pub(crate) fn retain<'a>(&self, all: impl Iterator<Item = &'a LastUse> + Clone) {
@@ -107,6 +116,18 @@ mod tests {
         all.push(other);
         latest.include(all.iter());
         assert_eq!((0..5).map(|_| turn(&all)).collect::<Vec<_>>(), [0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_turn_is_noted_as_a_use_after_that_of_the_others() {
+        let [one, other] = [(); 2].map(|()| ([(); 3].map(|()| LastUse::default()), LatestUse::default()));
+        let numbers =
+            |(all, latest): &([LastUse; 3], LatestUse)| (all.each_ref().map(LastUse::get), latest.get());
+        for at in [0, 0, 1, 2, 2, 0, 1, 1, 2, 0] {
+            one.1.note_turn(&one.0[at]);
+            other.1.note_after(&other.0[at], other.1.of_others(&other.0[at]));
+            assert_eq!(numbers(&one), numbers(&other));
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl TransitMessage {
 impl Pooled<TransitMessage> {
     /// Turns a message that has been received into its buffer into one that is sent on, with its header unchanged. Returns it
     /// unchanged if it has no buffer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn into_forwarded(mut self) -> Result<Pooled<OutgoingMessage>, Self> {
         let Memory { transit, outgoing, .. } = self.memory();
         let Some(buffer) = transit.buffer.take() else { return Err(self) };

@@ -7,7 +7,9 @@ use super::families::{AddressFamilies, AddressFamily};
 use super::lnd::StartError;
 use super::net_usage::NetUsage;
 use super::ni::Ni;
+use super::peer::{Peer, ReadyPeer};
 use super::peer_ni::{PeerNi, can_reach};
+use crate::credit::Credits;
 use crate::start_error;
 use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;
@@ -22,6 +24,8 @@ pub struct Net {
     nis: Vec<Arc<Ni>>,
     /// The families of the interfaces' NIDs.
     families: AddressFamilies,
+    /// The most credits that any of the interfaces has when none is in use.
+    most_credits: Credits,
     usage: Arc<NetUsage>,
 }
 
@@ -44,6 +48,23 @@ impl Net {
     /// The families of the interfaces' NIDs.
     pub(crate) const fn families(&self) -> AddressFamilies {
         self.families
+    }
+
+    /// The most credits that any of the interfaces has when none is in use.
+    pub(crate) const fn most_credits(&self) -> Credits {
+        self.most_credits
+    }
+
+    /// The interfaces on the net and a peer, all of whose NIDs are on it, at this revision.
+    pub(crate) fn with_ready(&self, peer: &Arc<Peer>, revision: u64) -> ReadyPeer {
+        let (nis, usage) = (self.nis.clone(), Arc::clone(&self.usage));
+        ReadyPeer { revision, nis, usage, most_credits: self.most_credits, peer: Arc::clone(peer) }
+    }
+
+    /// Computes what follows from the interfaces.
+    fn complete(&mut self) {
+        self.families = AddressFamilies::of(self.nis.iter().map(|ni| ni.nid()));
+        self.most_credits = self.nis.iter().map(|ni| ni.max_credits()).max().unwrap_or(Credits(0));
     }
 
     /// Whether any interface on the net reaches NIDs of this family.
@@ -159,12 +180,13 @@ impl Nets {
                 id: ni.nid().net(),
                 nis: Vec::new(),
                 families: AddressFamilies::NONE,
+                most_credits: Credits(0),
                 usage: Arc::default(),
             }),
         };
         ni.set_net_usage(&net.usage);
-        net.families = net.families.with(AddressFamily::of(ni.nid()));
         net.nis.push(ni);
+        net.complete();
         Ok(Self(nets))
     }
 
@@ -175,7 +197,7 @@ impl Nets {
             let before = net.nis.len();
             net.nis.retain(|ni| ni.nid() != nid);
             if net.nis.len() < before {
-                net.families = AddressFamilies::of(net.nis.iter().map(|ni| ni.nid()));
+                net.complete();
                 net.usage.latest_ni_use().retain(net.nis.iter().map(|ni| ni.last_use()));
             }
         }

@@ -57,7 +57,7 @@ impl NetUsage {
         &self.latest_ni_use
     }
 
-    /// Whether selection rules distinguish the peer NIs on this net of a peer.
+    /// Whether selection rules distinguish the NIs on this net, those of this node or those of a peer.
     pub fn nis_differ(&self) -> bool {
         self.nis_differ.load(Ordering::Relaxed)
     }

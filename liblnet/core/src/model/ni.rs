@@ -363,6 +363,14 @@ impl Ni {
         }
     }
 
+    /// Records that the interface is used now, among those on its net only.
+    #[inline]
+    pub(crate) fn note_turn(&self) {
+        if let Some(usage) = self.net_usage.get() {
+            usage.latest_ni_use().note_turn(&self.last_use);
+        }
+    }
+
     /// The families of NIDs that the interface reaches: that of its own NID, and those that its driver names.
     pub fn families(&self) -> AddressFamilies {
         AddressFamilies::from_bits(self.families.load(Ordering::Relaxed))

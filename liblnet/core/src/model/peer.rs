@@ -4,14 +4,16 @@ use super::discovery_state::DiscoveryState;
 use super::families::{AddressFamilies, AddressFamily};
 use super::last_use::LatestUse;
 use super::net_usage::NetUsage;
+use super::ni::Ni;
 use super::peer_ni::{Criteria, PeerNi};
 use super::peer_state::PeerState;
+use super::ready_peer::{self, Readiness};
 use super::use_order::UseOrder;
 use arc_swap::{ArcSwap, Guard};
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::{NetId, Nid};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Another node. The NIDs of a `Peer` never change: a node that gains or loses one gets a new `Peer`.
 #[derive(Clone, Debug)]
@@ -55,6 +57,9 @@ pub(crate) struct PeerNetOrder {
     /// The most credits that any of these peer NIs has when no message to it is in flight.
     most_credits: AtomicI32,
 }
+
+/// What requests to a ready peer NI depend on.
+pub(crate) type ReadyPeer = ready_peer::ReadyPeer<Ni, Peer>;
 
 /// The number of peer NIs on a net above which their order is kept; fewer are compared in less time.
 const MANY: usize = 16;
@@ -148,6 +153,7 @@ impl PeerNet {
     }
 
     /// The peer NI of [`PeerNet::least_recently_used`], whose use now is recorded as [`PeerNet::note_use`] does.
+    #[inline(always)]
     pub(crate) fn take_least_recently_used(
         &self,
         is_unsurpassed: impl Fn(&Criteria, i32) -> bool,
@@ -155,9 +161,18 @@ impl PeerNet {
     ) -> Option<&Weak<PeerNi>> {
         let order = self.order.as_ref().filter(|_| !self.usage.nis_differ())?;
         let most_credits = order.most_credits.load(Ordering::Relaxed);
-        let is_best = |position: usize| is_unsurpassed(&self.criteria[position], most_credits);
-        let note = |position: usize| latest_use.note(self.criteria[position].last_use());
-        self.nis.get(order.by_use.take_least_recently_used(is_best, note)?)
+        let mut turn = order.by_use.begin_turn();
+        let first = turn.first();
+        let (mut position, mut criteria) = (first, self.criteria.get(first)?);
+        if is_unsurpassed(criteria, most_credits) {
+            turn.take_first();
+        } else {
+            position = turn.take(|position| is_unsurpassed(&self.criteria[position], most_credits))?;
+            criteria = self.criteria.get(position)?;
+        }
+        latest_use.note(criteria.last_use());
+        drop(turn);
+        self.nis.get(position)
     }
 
     /// Records that one of these peer NIs is used now, which is the most recent use of its peer.
@@ -267,18 +282,36 @@ pub(crate) struct PeerCell {
     primary: AtomicU64,
     /// Whether the peer has no other NID.
     is_alone: AtomicBool,
+    /// The net of the peer NI.
+    net: NetId,
+    /// The most recent uses of NIs of the first peers that the peer NI belonged to. They never change, so that they can be read without
+    /// the peer.
+    latest_uses: [OnceLock<Arc<LatestUse>>; KEPT_USES],
+    /// The place of the present peer's among them, if that is all that changes when the peer NI is used; [`KEPT_USES`] otherwise.
+    use_place: AtomicUsize,
+    readiness: Readiness<Ni, Peer>,
 }
+
+/// A peer NI that was a peer of its own may become one of another peer once. The uses of later peers are read from these.
+const KEPT_USES: usize = 2;
 
 /// The number that is no NID in the eight-byte form.
 const NO_SHORT_FORM: u64 = u64::MAX;
 
 impl PeerCell {
-    pub(super) fn new(peer: Arc<Peer>) -> Self {
-        Self {
+    /// The cell of a peer NI on this net.
+    pub(super) fn new(net: NetId, peer: Arc<Peer>) -> Self {
+        let cell = Self {
             primary: AtomicU64::new(short_form(peer.primary)),
             is_alone: AtomicBool::new(peer.nids.len() == 1),
-            peer: ArcSwap::new(peer),
-        }
+            peer: ArcSwap::from(Arc::clone(&peer)),
+            net,
+            latest_uses: [const { OnceLock::new() }; KEPT_USES],
+            use_place: AtomicUsize::new(KEPT_USES),
+            readiness: Readiness::default(),
+        };
+        cell.note_latest_use(&peer);
+        cell
     }
 
     /// Replaces the peer.
@@ -286,8 +319,10 @@ impl PeerCell {
         self.primary.store(short_form(peer.primary), Ordering::Relaxed);
         self.is_alone.store(peer.nids.len() == 1, Ordering::Relaxed);
         let revision = peer.discovery.revision.clone();
+        self.note_latest_use(&peer);
         self.peer.store(peer);
         revision.note_change();
+        self.readiness.forget();
     }
 
     /// The peer, for a short access.
@@ -310,6 +345,27 @@ impl PeerCell {
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
         self.is_alone.load(Ordering::Relaxed)
+    }
+
+    /// Whether the peer NI is ready.
+    pub(super) const fn readiness(&self) -> &Readiness<Ni, Peer> {
+        &self.readiness
+    }
+
+    /// The most recent use of the peer's NIs, if those are few and all on one net: a use of the peer NI is recorded there, and nowhere
+    /// else.
+    #[inline(always)]
+    pub(super) fn latest_use_of_few(&self) -> Option<&LatestUse> {
+        self.latest_uses.get(self.use_place.load(Ordering::Relaxed))?.get().map(|latest_use| &**latest_use)
+    }
+
+    fn note_latest_use(&self, peer: &Peer) {
+        let is_few = matches!(&peer.nets[..], [only] if only.id == self.net && !only.has_many());
+        let is_its = |place: &OnceLock<Arc<LatestUse>>| {
+            Arc::ptr_eq(place.get_or_init(|| Arc::clone(&peer.latest_use)), &peer.latest_use)
+        };
+        let place = self.latest_uses.iter().position(is_its).filter(|_| is_few).unwrap_or(KEPT_USES);
+        self.use_place.store(place, Ordering::Relaxed);
     }
 }
 
@@ -343,12 +399,42 @@ mod tests {
     fn the_primary_nid_is_that_of_the_present_peer_whatever_its_form() {
         let short = Nid::from_u64(0x0002_0000_0a00_0001).unwrap();
         let long = Nid::new_long(short.net(), [7; 16]);
-        let cell = PeerCell::new(peer(&[short]));
+        let cell = PeerCell::new(short.net(), peer(&[short]));
         assert_eq!((cell.primary(), cell.is_alone()), (short, true));
         for (nids, alone) in [(&[long, short][..], false), (&[short, long], false), (&[long], true)] {
             cell.store(peer(nids));
             assert_eq!((cell.primary(), cell.is_alone()), (nids[0], alone), "{nids:?}");
             assert_eq!((cell.load().primary, cell.load_full().primary), (nids[0], nids[0]));
+        }
+    }
+
+    /// PS-31: fails if a use is recorded as one of the NIs of another peer, or where the uses of several nets or of many NIs are compared.
+    #[test]
+    fn uses_are_recorded_as_those_of_the_present_peer() {
+        let nid = Nid::from_u64(0x0002_0000_0a00_0001).unwrap();
+        let on = |nets: &[NetId]| {
+            let nets = nets.iter().map(|net| PeerNet::new(*net, Arc::default())).collect();
+            Arc::new(Peer { nets, ..Peer::clone(&peer(&[nid])) })
+        };
+        let own = |peer: &Arc<Peer>| Arc::new(Peer { latest_use: Arc::default(), ..Peer::clone(peer) });
+        let first = on(&[nid.net()]);
+        let (second, third) = (own(&first), own(&first));
+        let with_other =
+            Arc::new(Peer { nets: on(&[nid.net(), NetId::LOOPBACK]).nets.clone(), ..Peer::clone(&first) });
+        let cell = PeerCell::new(nid.net(), Arc::clone(&first));
+        for (case, peer, is_kept) in [
+            ("the first", &first, true),
+            ("another", &second, true),
+            ("the first again", &first, true),
+            ("on two nets", &with_other, false),
+            ("a third", &third, false),
+            ("the second again", &second, true),
+        ] {
+            cell.store(Arc::clone(peer));
+            let found = cell
+                .latest_use_of_few()
+                .map(|latest_use| std::ptr::eq(latest_use, &raw const *peer.latest_use));
+            assert_eq!(found, is_kept.then_some(true), "{case}");
         }
     }
 }

@@ -4,12 +4,12 @@ use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
 use super::families::AddressFamily;
 use super::incarnation::KnownIncarnation;
-use super::last_use::LastUse;
+use super::last_use::{LastUse, LatestUse};
 use super::message::{MessagePool, OutgoingMessage, Pooled};
 use super::ni::Ni;
 use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
-use super::peer::{Peer, PeerCell};
+use super::peer::{Peer, PeerCell, ReadyPeer};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use super::routing_marks::RoutingMarks;
@@ -68,8 +68,6 @@ pub struct PeerNi {
     min_router_credits: AtomicI32,
     pace: SenderPace,
     waived: WaivedLengths,
-    /// The revision at which the peer NI was ready.
-    ready_at: AtomicU64,
     /// What messages that pass gateways have found out.
     routing: RoutingMarks,
 }
@@ -79,7 +77,7 @@ impl PeerNi {
         Self {
             nid,
             number: peer.order.load(Ordering::Relaxed),
-            peer: PeerCell::new(peer),
+            peer: PeerCell::new(nid.net(), peer),
             criteria,
             sticky: ArcSwapOption::empty(),
             spare: MessagePool::default(),
@@ -103,7 +101,6 @@ impl PeerNi {
             min_router_credits: AtomicI32::new(i32::MAX),
             pace: SenderPace::default(),
             waived: WaivedLengths::default(),
-            ready_at: AtomicU64::new(u64::MAX),
             routing: RoutingMarks::default(),
         }
     }
@@ -225,6 +222,12 @@ impl PeerNi {
     /// Whether its peer has no other NID.
     pub(crate) fn is_alone(&self) -> bool {
         self.peer.is_alone()
+    }
+
+    /// The most recent use of the NIs of its peer, if those are few and all on one net.
+    #[inline(always)]
+    pub(crate) fn latest_use_of_few(&self) -> Option<&LatestUse> {
+        self.peer.latest_use_of_few()
     }
 
     /// A number that spreads peer NIs over the shards of counters.
@@ -397,16 +400,37 @@ impl PeerNi {
         !is_try && self.is_only_probed() && self.only_probed.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the peer NI was ready at this [revision](super::PeerRevision): it is the only one of its peer, it has been used, requests to it
-    /// need not wait for discovery, and if its peer is not multi-rail it is bound to the only interface on its net.
+    /// Whether the peer NI was ready at this [revision](super::PeerRevision): requests to it need not wait for discovery, all NIDs of its peer
+    /// are on one net, and either its peer is multi-rail, or it is the only one of its peer and bound to the only interface on its net.
     #[inline(always)]
     pub(crate) fn was_ready_at(&self, revision: u64) -> bool {
-        self.ready_at.load(Ordering::Relaxed) == revision
+        self.peer.readiness().was_at(revision)
     }
 
-    /// Records that the peer NI was ready at this revision.
+    /// Records that the peer NI, the only one of its peer, was ready at this revision, with one interface on its net. It has been used.
     pub(crate) fn note_ready_at(&self, revision: u64) {
-        self.ready_at.store(revision, Ordering::Relaxed);
+        self.peer.readiness().note(revision);
+    }
+
+    /// Records that the peer NI was ready at the revision of `peer`.
+    pub(crate) fn note_ready(&self, peer: ReadyPeer) {
+        let revision = peer.peer.discovery.revision.clone();
+        self.peer.readiness().note_peer(peer, &revision);
+    }
+
+    /// Calls `look` with what [`PeerNi::note_ready`] has recorded at this revision.
+    #[inline(always)]
+    pub(crate) fn with_ready_peer<R>(
+        &self,
+        revision: u64,
+        look: impl FnOnce(&ReadyPeer) -> Option<R>,
+    ) -> Option<R> {
+        self.peer.readiness().with_peer(revision, look)
+    }
+
+    /// Lets go of what [`PeerNi::note_ready`] has recorded.
+    pub(crate) fn forget_ready_peer(&self) {
+        self.peer.readiness().forget();
     }
 
     /// What messages that pass gateways have found out about the peer NI.

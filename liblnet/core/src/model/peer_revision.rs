@@ -16,8 +16,14 @@ impl PeerRevision {
         self.0.load(Ordering::Acquire)
     }
 
+    /// Whether this is the present revision. Of two threads, of which one has stored what it found at this revision, and the other
+    /// forgets what is stored once it has begun another, one at least sees what the other has done.
+    pub(super) fn is(&self, revision: u64) -> bool {
+        self.0.load(Ordering::SeqCst) == revision
+    }
+
     /// Begins a new revision, after a change.
     pub(crate) fn note_change(&self) {
-        self.0.fetch_add(1, Ordering::Release);
+        self.0.fetch_add(1, Ordering::SeqCst);
     }
 }

@@ -248,22 +248,26 @@ pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
 /// Does what [`answered`] does if all NIDs of the peer are on the net of `ni`, for which the nets of this node are not needed.
 #[inline(always)]
 pub(crate) fn answered_on_only_net(ni: &Ni, peer_ni: &PeerNi) -> bool {
-    if peer_ni.is_alone() && peer_ni.last_use().get() > 0 {
-        let is_only = peer_ni.nid().net() == ni.nid().net();
-        if is_only {
-            ni.note_use(ni.latest_use_of_others());
+    let is_only = peer_ni.nid().net() == ni.nid().net();
+    if !(peer_ni.is_alone() && peer_ni.last_use().get() > 0) {
+        match peer_ni.latest_use_of_few() {
+            None => return answered_on_only_net_of(&peer_ni.peer_now(), ni, peer_ni),
+            Some(latest_use) if is_only => latest_use.note(peer_ni.last_use()),
+            Some(_) => {}
         }
-        return is_only;
     }
-    answered_on_only_net_of_peer(ni, peer_ni)
+    if is_only {
+        ni.note_turn();
+    }
+    is_only
 }
 
+/// Does what [`answered_on_only_net`] does, for a peer NI of `peer`.
 #[inline(never)]
-fn answered_on_only_net_of_peer(ni: &Ni, peer_ni: &PeerNi) -> bool {
-    let peer = &**peer_ni.peer_now();
+fn answered_on_only_net_of(peer: &Peer, ni: &Ni, peer_ni: &PeerNi) -> bool {
     let is_only = matches!(&peer.nets[..], [only] if only.id == ni.nid().net());
     if is_only {
-        ni.note_use(ni.latest_use_of_others());
+        ni.note_turn();
         note_use_of_peer_ni(peer_ni, Some(peer));
     }
     is_only

@@ -10,7 +10,7 @@ use super::path_request::PathRequest;
 use super::path_state::{PathState, path_state_of};
 use super::rank::ranked_candidate;
 use super::reach::Reach;
-use crate::model::{Criteria, LOWEST_PRIORITY, Net, Ni, PeerNet, Preference, RouteState};
+use crate::model::{Criteria, LOWEST_PRIORITY, Net, NetUsage, Ni, PeerNet, Preference, RouteState};
 use lnet_settings::MAX_HEALTH;
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ ranked_candidate! {
     /// is a candidate for each family that it reaches.
     struct LocalNiCandidate of (ni: &Ni)
     with (path_state: PathState, reach: Reach, preference: Preference, distance: u32)
-    ranked as LocalNiRank among (net: &Net, has_partners: bool, are_mixed: bool, path_request: PathRequest<'_>)
+    ranked as LocalNiRank among (usage: &NetUsage, has_partners: bool, are_mixed: bool, path_request: PathRequest<'_>)
     listed by last use, limits (most_credits: i32),
     explained (its, best) {
         /// Whether the driver reports a fatal error.
@@ -165,7 +165,7 @@ ranked_candidate! {
         }
         /// The end of the NI's last turn, where rules count messages.
         turn_ended: u64 {
-            of: ni.turn().ended(), better: Lower, scope: Passing, rank: [even unless net.usage().count_messages_of_nis()],
+            of: ni.turn().ended(), better: Lower, scope: Passing, rank: [even unless usage.count_messages_of_nis()],
             because: MessageTurn, shows: nothing
         }
         /// NUMA distance to the memory, not below `numa_range`.

@@ -9,7 +9,7 @@ use super::peer_nis::best_peer_ni;
 use super::preferring::{Preferences, Preferring};
 use super::rank::Ranked;
 use super::reach::Reach;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
+use crate::model::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
 use std::sync::{Arc, Weak};
 
 /// The best common net of this node and a peer. A single one is not compared.
@@ -103,8 +103,9 @@ fn best_of_several_nis<'a>(
     path_request: &PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
     let by_rank = || LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni)));
-    if LocalNiCandidate::does_rank_decide(net, !preferring.is_empty(), false, *path_request) {
-        return least_recently_used_ni(net).or_else(by_rank);
+    if LocalNiCandidate::does_rank_decide(net.usage(), !preferring.is_empty(), false, *path_request) {
+        let first = least_recently_used_ni(net.nis(), net.usage(), net.most_credits().0);
+        return first.or_else(by_rank);
     }
     let preferences = preferring.local_nis(net.nis());
     best(local_nis(net, peer_nis, &preferences, *path_request)).map(|(_, ni)| ni)
@@ -112,19 +113,30 @@ fn best_of_several_nis<'a>(
 
 /// The least recently used NI on a net, if no other can be better by its rank: rules distinguish none, and this one has all its
 /// health and credits.
-pub(super) fn least_recently_used_ni(net: &Net) -> Option<&Arc<Ni>> {
-    let (first, others) = net.nis().split_first()?;
-    let (mut chosen, mut most_credits) = (first, first.max_credits().0);
+#[inline(always)]
+pub(super) fn least_recently_used_ni<'a>(
+    nis: &'a [Arc<Ni>],
+    usage: &NetUsage,
+    most_credits: i32,
+) -> Option<&'a Arc<Ni>> {
+    if usage.nis_differ() {
+        return None;
+    }
+    let (first, others) = nis.split_first()?;
+    let (mut chosen, mut last_use) = (first, first.last_use().get());
     for ni in others {
-        if LocalNiCandidate::do_rules_distinguish(ni, first) {
-            return None;
-        }
-        most_credits = most_credits.max(ni.max_credits().0);
-        if ni.last_use().get() < chosen.last_use().get() {
-            chosen = ni;
+        let its = ni.last_use().get();
+        if its < last_use {
+            (chosen, last_use) = (ni, its);
         }
     }
     LocalNiCandidate::is_unsurpassed(chosen, most_credits).then_some(chosen)
+}
+
+/// Whether selection rules give the local NIs on a net different values.
+pub(crate) fn do_rules_distinguish_local(net: &Net) -> bool {
+    let Some(first) = net.nis().first() else { return false };
+    net.nis().iter().any(|ni| LocalNiCandidate::do_rules_distinguish(ni, first))
 }
 
 /// The local NI for sending to a peer that is not multi-rail, and for which rules name partners. It stays the same as long as

@@ -7,7 +7,7 @@ use super::direct::least_recently_used_ni;
 use super::families::are_mixed;
 use super::path_request::{PathRequest, Paths};
 use super::peer_nis::least_recently_used_peer_ni;
-use crate::model::{ActiveRoute, Net, Nets, Ni, Peer, PeerNet, PeerNi, can_reach};
+use crate::model::{ActiveRoute, Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, ReadyPeer, can_reach};
 use lnet_wire::NetId;
 use std::sync::Arc;
 
@@ -37,9 +37,25 @@ pub(crate) fn take_path_in_turn(
     if peer.discovery.has_restarted() || are_mixed(net, peer_net) {
         return None;
     }
-    let ni = match net.nis() {
+    let own = (net.nis(), &**net.usage(), net.most_credits().0);
+    take_path_on(own, (peer, peer_net), named, path_request)
+}
+
+/// Takes the path to a peer that is multi-rail, not restarted and on this net alone, where all have addresses of one family.
+#[inline(always)]
+fn take_path_on(
+    (nis, usage, most_credits): (&[Arc<Ni>], &NetUsage, i32),
+    (peer, peer_net): (&Peer, &PeerNet),
+    named: &Arc<PeerNi>,
+    path_request: &PathRequest<'_>,
+) -> Option<PathInTurn> {
+    let has_partners = peer_net.usage.has_partners();
+    let ni = match nis {
         [only] => only,
-        _ => ni_in_turn(net, peer_net, *path_request)?,
+        _ if LocalNiCandidate::does_rank_decide(usage, has_partners, false, *path_request) => {
+            least_recently_used_ni(nis, usage, most_credits)?
+        }
+        _ => return None,
     };
     let peer_ni = match &peer_net.nis[..] {
         [_] => {
@@ -48,7 +64,7 @@ pub(crate) fn take_path_in_turn(
         }
         _ => take_peer_ni_in_turn(peer, peer_net, named, *path_request)?,
     };
-    ni.note_use(ni.latest_use_of_others());
+    ni.note_turn();
     Some(PathInTurn { ni: Arc::clone(ni), peer_ni })
 }
 
@@ -59,7 +75,7 @@ fn take_bound_path(net: &Net, named: &PeerNi, peer: &Peer, peer_net: &PeerNet) -
         return None;
     }
     note_first_use(named, peer, peer_net);
-    only.note_use(only.latest_use_of_others());
+    only.note_turn();
     Some(PathInTurn { ni: Arc::clone(only), peer_ni: None })
 }
 
@@ -71,15 +87,27 @@ fn note_first_use(named: &PeerNi, peer: &Peer, peer_net: &PeerNet) {
     }
 }
 
+/// Does what [`take_path_in_turn`] does, for a peer NI of a multi-rail peer to which it has returned a path with these nets and this peer
+/// before, and which have not changed.
+#[inline(always)]
+pub(crate) fn take_path_to_ready(
+    ready: &ReadyPeer,
+    named: &Arc<PeerNi>,
+    path_request: &PathRequest<'_>,
+) -> Option<PathInTurn> {
+    let ReadyPeer { nis, usage, most_credits, peer, .. } = ready;
+    take_path_on((nis, usage, most_credits.0), (peer, peer.nets.first()?), named, path_request)
+}
+
 /// Does what [`take_path_in_turn`] does, for a peer NI to which it has returned a path before, and which is the only one of its peer: the
 /// local NI, if it is the only one on the net. The peer is not looked at.
 #[inline(always)]
-pub(crate) fn take_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
+pub(crate) fn take_only_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
     let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };
     if !can_reach(only, peer_ni) {
         return None;
     }
-    only.note_use(only.latest_use_of_others());
+    only.note_turn();
     Some(Arc::clone(only))
 }
 
@@ -110,14 +138,6 @@ fn only_hop<'a>(paths: Paths<'a>, net: NetId) -> Option<(&'a Arc<Ni>, &'a Arc<Ac
     let route = paths.routes.only_to(net)?;
     let [only] = paths.nets.net(route.gateway.nid().net())?.nis() else { return None };
     can_reach(only, &route.gateway).then_some((only, route))
-}
-
-/// The least recently used of the interfaces on a net.
-#[inline(always)]
-fn ni_in_turn<'a>(net: &'a Net, peer_net: &PeerNet, path_request: PathRequest<'_>) -> Option<&'a Arc<Ni>> {
-    let does_rank_decide =
-        LocalNiCandidate::does_rank_decide(net, peer_net.usage.has_partners(), false, path_request);
-    does_rank_decide.then(|| least_recently_used_ni(net))?
 }
 
 /// Uses the least recently used peer NI; returns it, or `None` for the one that was named.

@@ -1,9 +1,10 @@
 //! Tests of the path that is taken in turn, against the selection among all candidates.
 
+use super::families::are_mixed;
 use super::tests::{nets, path_request, peer};
 use super::*;
 use crate::environment::time::Time;
-use crate::model::{FatalReporter, Partner, PeerState, Routes};
+use crate::model::{FatalReporter, Partner, PeerState, ReadyPeer, Routes};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
 
@@ -16,6 +17,7 @@ enum Flaw {
     Down,
     Unresponsive,
     Preferred,
+    Busy,
 }
 
 /// A node with some interfaces, and a peer.
@@ -23,6 +25,8 @@ struct World {
     nets: Nets,
     _table: PeerTable,
     peer_nis: Vec<Arc<PeerNi>>,
+    /// What requests to a ready peer depend on, if all interfaces are on one net and of one family.
+    ready: Option<ReadyPeer>,
 }
 
 impl World {
@@ -34,14 +38,30 @@ impl World {
         for (number, ni) in nets.nis().enumerate() {
             ni.set_number(number as u32);
         }
-        let world = Self { nets, _table: table, peer_nis };
+        let peer = peer_nis[0].peer();
+        let ready = match &peer.nets[..] {
+            [only] if peer.is_multi_rail() => {
+                nets.net(only.id).filter(|net| !are_mixed(net, only)).map(|net| net.with_ready(&peer, 0))
+            }
+            _ => None,
+        };
+        let world = Self { nets, _table: table, peer_nis, ready };
         flaws.iter().for_each(|(at, flaw)| world.add(*at, *flaw));
+        world.renew();
+        world
+    }
+
+    /// Stores what follows from the rules.
+    fn renew(&self) {
+        let world = self;
+        for net in world.nets.iter() {
+            net.usage().set_nis_differ(do_rules_distinguish_local(net));
+        }
         for net in &world.peer_nis[0].peer().nets {
             let nis: Vec<Arc<PeerNi>> = net.nis().collect();
             net.usage.set_nis_differ(do_rules_distinguish(&nis));
             net.usage.set_has_partners(nis.iter().any(|its| its.criteria().has_partners()));
         }
-        world
     }
 
     /// Gives an interface a flaw: `at` counts those of this node, then those of the peer.
@@ -59,6 +79,7 @@ impl World {
             (Some(ni), Flaw::Down) => ni.set_fatal(FatalReporter::Driver, true),
             (Some(ni), Flaw::Unresponsive) => mark(&self.peer_nis[0], ni.nid()),
             (Some(ni), Flaw::Preferred) => self.prefer(&self.peer_nis[0], ni.nid()),
+            (Some(ni), Flaw::Busy) => drop(ni.tx(&self.peer_nis[0].nid()).try_take()),
             (None, flaw) => {
                 let peer_ni = &self.peer_nis[at - own.len()];
                 match flaw {
@@ -68,6 +89,7 @@ impl World {
                     Flaw::Down => peer_ni.set_reported_down(true),
                     Flaw::Unresponsive => mark(peer_ni, first),
                     Flaw::Preferred => self.prefer(peer_ni, first),
+                    Flaw::Busy => drop(peer_ni.tx().try_take(1)),
                 }
             }
         }
@@ -80,6 +102,13 @@ impl World {
     fn take(&self, named: usize, request: &PathRequest<'static>) -> Option<(Nid, Nid)> {
         let named = &self.peer_nis[named % self.peer_nis.len()];
         let taken = take_path_in_turn(&self.nets, named, &named.peer_now(), request)?;
+        Some((taken.ni.nid(), taken.peer_ni.as_ref().unwrap_or(named).nid()))
+    }
+
+    /// [`World::take`], for a peer that was ready before anything changed.
+    fn take_ready(&self, named: usize, request: &PathRequest<'static>) -> Option<(Nid, Nid)> {
+        let named = &self.peer_nis[named % self.peer_nis.len()];
+        let taken = take_path_to_ready(self.ready.as_ref()?, named, request)?;
         Some((taken.ni.nid(), taken.peer_ni.as_ref().unwrap_or(named).nid()))
     }
 
@@ -115,6 +144,7 @@ fn any_flaw() -> impl Strategy<Value = Flaw> {
         Just(Flaw::Down),
         Just(Flaw::Unresponsive),
         Just(Flaw::Preferred),
+        Just(Flaw::Busy),
     ]
 }
 
@@ -127,14 +157,22 @@ proptest! {
         flaws in prop::collection::vec((any::<usize>(), any_flaw()), 0..3),
         (any_suspect, compare_queued_bytes, reserved) in (any::<bool>(), any::<bool>(), any::<bool>()),
         state in prop_oneof![Just(PeerState::MULTI_RAIL), Just(PeerState::default())],
-        steps in prop::collection::vec((any::<usize>(), prop::bool::weighted(0.8)), 1..60),
+        steps in prop::collection::vec((any::<usize>(), 0..5, prop::option::weighted(0.05, (any::<usize>(), any_flaw()))), 1..60),
     ) {
         let own = [nids("10.0.0.", own, "tcp"), nids("10.0.1.", own_elsewhere, "tcp1"), nids("fd99::", own_long, "tcp")].concat();
         let its = [nids("10.1.0.", its, "tcp"), nids("10.1.1.", its_elsewhere, "tcp1"), nids("fd98::", its_long, "tcp")].concat();
         let [world, naive] = [(); 2].map(|()| World::new(&own, &its, state, &flaws));
         let request = PathRequest { any_suspect, compare_queued_bytes, reserved, ..path_request(None, &its[0]) };
-        for (named, is_first) in steps {
-            let taken = if is_first { world.take(named, &request) } else { None };
+        for (named, way, change) in steps {
+            for world in change.iter().flat_map(|_| [&world, &naive]) {
+                change.into_iter().for_each(|(at, flaw)| world.add(at, flaw));
+                world.renew();
+            }
+            let taken = match way {
+                0 => None,
+                1 | 2 => world.take(named, &request),
+                _ => world.take_ready(named, &request),
+            };
             prop_assert_eq!(taken.or_else(|| world.select(named, &request)), naive.select(named, &request));
             prop_assert_eq!(world.uses(), naive.uses());
             prop_assert_eq!(world.bound(), naive.bound());

@@ -26,8 +26,11 @@ pub use chosen_path::ChosenPath;
 pub(crate) use chosen_path::{PathEnds, answered, answered_on_only_net};
 pub use compare::Reason;
 pub use criteria::Criterion;
+pub(crate) use direct::do_rules_distinguish_local;
 pub use explain::{Explanation, Loser, explain};
-pub(crate) use in_turn::{PathInTurn, is_only_hop, take_only_hop, take_path_in_turn, take_path_to_ready};
+pub(crate) use in_turn::{
+    PathInTurn, is_only_hop, take_only_hop, take_only_path_to_ready, take_path_in_turn, take_path_to_ready,
+};
 pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
     for_each_path, has_other_gateway, has_other_path, has_proven_path, has_usable_path, is_avoided,

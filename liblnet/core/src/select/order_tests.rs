@@ -111,6 +111,7 @@ proptest! {
         named.set_preferred_nids(partners);
         named.set_sticky(Some(net.nis()[sticky.index(own.len())].nid()));
         net.usage().set_count_messages_of_nis(counts_messages);
+        net.usage().set_nis_differ(do_rules_distinguish_local(net));
         let clock = TurnClock::default();
         let request = PathRequest { any_suspect, ..path_request(None, "10.0.0.99@tcp") };
         let its = [Arc::downgrade(named)];

@@ -56,17 +56,16 @@ pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
 /// The least recently used of a few peer NIs, under the same conditions as a local NI
 /// ([`super::direct`]).
 pub(super) fn least_recently_used_peer_ni(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
-    let first = peer_net.criteria.first()?;
-    let (mut chosen, mut position) = (first, 0);
-    let mut most_credits = 0;
-    // The first one, too: rules may give it values that are not in its rank.
+    if peer_net.usage.nis_differ() {
+        return None;
+    }
+    let mut chosen = peer_net.criteria.first()?;
+    let (mut position, mut last_use, mut most_credits) = (0, u64::MAX, 0);
     for (its, at) in peer_net.criteria.iter().zip(0..) {
-        if PeerNiCandidate::do_rules_distinguish(its, first) {
-            return None;
-        }
         most_credits = most_credits.max(its.tx().size().0);
-        if its.last_use().get() < chosen.last_use().get() {
-            (chosen, position) = (its, at);
+        let its_use = its.last_use().get();
+        if its_use < last_use {
+            (chosen, position, last_use) = (its, at, its_use);
         }
     }
     let is_best = PeerNiCandidate::is_unsurpassed(chosen, most_credits);

@@ -294,7 +294,7 @@ macro_rules! ranked_candidate {
             }
 
             /// Whether no other candidate can be better except by its last use, if selection rules do not distinguish any.
-            #[inline]
+            #[inline(always)]
             pub(super) fn is_unsurpassed($source: &$source_type, $($limit)*) -> bool {
                 true $(&& ranked_candidate!(@is_unsurpassed $scope, $better $form $type, $of))+
             }

@@ -120,9 +120,14 @@ impl Topology {
     pub(crate) fn replace_nets(&self, _: &ConfigGuard<'_>, nets: Arc<Nets>) -> Arc<Nets> {
         let rails = nets.nis().filter(|ni| !ni.nid().is_loopback()).count();
         self.single_rail.store(rails <= 1, Ordering::Relaxed);
+        // A new interface may have another priority than those on its net, until the rules are renewed.
+        nets.iter()
+            .filter(|net| select::do_rules_distinguish_local(net))
+            .for_each(|net| net.usage().set_nis_differ(true));
         let before = self.tables.load_full();
         self.tables.store(Arc::new(PathTables { nets, routes: Arc::clone(&before.routes) }));
         self.peers.revision().note_change();
+        self.peers.forget_ready_peers();
         Arc::clone(&before.nets)
     }
 

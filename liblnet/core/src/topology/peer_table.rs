@@ -5,6 +5,7 @@ use crate::environment::time::Time;
 use crate::model::Criteria;
 use crate::model::DiscoveryState;
 use crate::model::{NidMap, Peer, PeerNet, PeerNi, PeerRevision, PeerState};
+use crate::select;
 use crate::sync::{Spinlock, SpinlockGuard};
 use lnet_wire::nid::{part_of_addresses, part_of_table};
 use lnet_wire::{NetId, Nid};
@@ -261,6 +262,11 @@ impl PeerTable {
         self.shards.iter().flat_map(read).collect()
     }
 
+    /// Makes all peer NIs let go of the nets that they have kept.
+    pub(super) fn forget_ready_peers(&self) {
+        self.all().iter().for_each(|peer_ni| peer_ni.forget_ready_peer());
+    }
+
     /// The peer NIs for which `is_meant` holds, in no order. `is_meant` is called under a lock: it must be quick and not look
     /// up peers.
     pub(crate) fn select(&self, is_meant: impl Fn(Nid, &PeerNi) -> bool) -> Vec<Arc<PeerNi>> {
@@ -316,6 +322,10 @@ impl PeerTable {
         nets.retain(|net| !net.nis.is_empty());
         peer.latest_use.include(peer_nis.iter().map(|peer_ni| peer_ni.last_use()));
         nets.iter_mut().for_each(PeerNet::complete);
+        // NIs of several peers may have different priorities, until the rules are renewed.
+        for net in nets.iter().filter(|net| select::do_rules_distinguish(&net.nis().collect::<Vec<_>>())) {
+            net.usage.set_nis_differ(true);
+        }
         let peer = Arc::new(Peer { nids, nets, ..peer.clone() });
         for peer_ni in peer_nis {
             peer_ni.peer.store(Arc::clone(&peer));

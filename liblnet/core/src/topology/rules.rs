@@ -1,7 +1,7 @@
 //! The effects of the selection rules on the nets, NIs and peer NIs (cfg-095 to cfg-165), stored where path selection reads them
 //! (UD-10). They are renewed with every change of the rules, and of the objects that rules apply to (UD-12).
 
-use super::{Nets, Peer, PeerNi, PeerTable, Topology};
+use super::{Nets, PathTables, Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
 use crate::model::{LOWEST_PRIORITY, Ni, Partner, PeerNet};
 use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
@@ -168,13 +168,45 @@ impl Topology {
         select::take_path_in_turn(nets, named, peer, &path_request)
     }
 
-    /// Does the same for a request to a peer NI that was ready at this revision of what is known of peers, without a look at the peer.
+    /// Does the same for a request to a peer NI that was ready at the present revision of what is known of peers, if it is the only one of
+    /// its peer, and there is one interface on its net. The peer is not looked at.
     #[inline(always)]
-    pub(crate) fn take_path_to_ready(&self, peer_ni: &PeerNi, revision: u64) -> Option<Arc<Ni>> {
-        if !peer_ni.was_ready_at(revision) || self.counts_messages.load(Ordering::Relaxed) {
+    pub(crate) fn take_only_path_to_ready(&self, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
+        if !peer_ni.is_alone() || self.counts_messages.load(Ordering::Relaxed) {
             return None;
         }
-        self.with_nets(|nets| select::take_path_to_ready(nets, peer_ni))
+        self.with_nets(|nets| select::take_only_path_to_ready(nets, peer_ni))
+    }
+
+    /// Does the same for a request to a peer NI that was ready at this revision, which is the present one.
+    #[inline(always)]
+    pub(crate) fn take_path_to_ready(
+        &self,
+        peer_ni: &Arc<PeerNi>,
+        revision: u64,
+        any_suspect: bool,
+        compare_queued_bytes: bool,
+    ) -> Option<PathInTurn> {
+        if self.counts_messages.load(Ordering::Relaxed) {
+            return None;
+        }
+        let path_request =
+            PathRequest { compare_queued_bytes, ..PathRequest::unbound(peer_ni.nid(), any_suspect) };
+        peer_ni.with_ready_peer(revision, |ready| select::take_path_to_ready(ready, peer_ni, &path_request))
+    }
+
+    /// Records that requests to a peer NI of `peer` did not have to wait at this revision, and that their path was taken in turn. The nets
+    /// and the peer were read after the revision.
+    pub(crate) fn note_ready(&self, peer_ni: &PeerNi, peer: &Arc<Peer>, tables: &PathTables, revision: u64) {
+        if peer_ni.was_ready_at(revision) {
+            return;
+        }
+        let net = tables.nets.net(peer_ni.nid().net());
+        if peer_ni.is_alone() && net.is_some_and(|net| net.nis().len() == 1) {
+            peer_ni.note_ready_at(revision);
+        } else if let Some(net) = net.filter(|_| peer.is_multi_rail() && peer.nets.len() == 1) {
+            peer_ni.note_ready(net.with_ready(peer, revision));
+        }
     }
 
     /// Does the same for a request to a peer NI behind gateways whose path was the only one at this revision: returns the local NI and the
@@ -230,11 +262,16 @@ impl Topology {
                 net.usage().turn().set(effect.messages);
                 let given = net.nis().iter().map(|ni| index.given(Subject::LocalNi, ni.nid())).collect();
                 let effects = effects(given);
-                net.usage().set_count_messages_of_nis(effects.iter().any(|its| its.messages.is_some()));
+                let (first, usage) = (effects.first().map(|its| its.priority), net.usage());
+                if effects.iter().any(|its| Some(its.priority) != first) {
+                    usage.set_nis_differ(true);
+                }
+                usage.set_count_messages_of_nis(effects.iter().any(|its| its.messages.is_some()));
                 for (ni, effect) in net.nis().iter().zip(effects) {
                     ni.set_priority(effect.priority);
                     ni.turn().set(effect.messages);
                 }
+                usage.set_nis_differ(select::do_rules_distinguish_local(net));
             }
         });
     }
