@@ -154,13 +154,16 @@ impl RpcLoop {
     fn next(mut self) {
         let test = Arc::clone(&self.test);
         let engine = test.engine.upgrade().filter(|_| !test.is_stopped() && self.left != Some(0));
-        let Some(engine) = engine else { return test.loop_ended() };
+        let Some(engine) = engine else {
+            drop(self);
+            return test.loop_ended();
+        };
         self.left = self.left.map(|left| left - 1);
         self.number += 1;
         let (index, number) = (self.index, self.number);
         let (request, bulk) = match &test.spec.load {
             Load::Brw(client) => {
-                let (request, bulk) = client.prepare(&mut self.memory);
+                let (request, bulk) = client.prepare(&mut self.memory, &engine);
                 (request, Some(bulk))
             }
             Load::Ping(sequence) => (Request::Ping(sequence.prepare()), None),
@@ -187,6 +190,7 @@ impl RpcLoop {
             (Ok(reply), Load::Ping(_)) => ping_client::is_good(request, reply),
         };
         if !is_good {
+            self.memory.forget_source();
             if !test.is_stopped() {
                 test.errors.add(test.service());
             }

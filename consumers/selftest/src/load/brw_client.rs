@@ -1,7 +1,7 @@
 //! A client of brw (selftest 8.3).
 
 use super::pattern;
-use crate::rpc::Bulk;
+use crate::rpc::{Bulk, KeptSource, RpcEngine};
 use crate::wire::{BrwParameters, BrwRequest, IncomingReply, Request, Rw};
 use lnet_api::Region;
 use std::ops::Range;
@@ -20,6 +20,15 @@ pub(crate) struct BrwClient {
 pub(crate) struct BrwMemory {
     /// The memory that reads arrive in.
     sink: Option<Arc<Region>>,
+    /// The memory that writes send, with its descriptor.
+    source: Option<KeptSource>,
+}
+
+impl BrwMemory {
+    /// Drops the descriptor after an RPC that has failed.
+    pub(crate) fn forget_source(&mut self) {
+        self.source = None;
+    }
 }
 
 impl BrwClient {
@@ -41,10 +50,13 @@ impl BrwClient {
         }
     }
 
-    pub(crate) fn prepare(&self, memory: &mut BrwMemory) -> (Request, Bulk) {
+    pub(crate) fn prepare(&self, memory: &mut BrwMemory, engine: &RpcEngine) -> (Request, Bulk) {
         let parameters = &self.parameters;
         let bulk = match &self.source {
-            Some(source) => Bulk::Source(Arc::clone(source), self.range()),
+            Some(source) => {
+                let keep = || engine.keep_source(Arc::clone(source), self.range());
+                Bulk::Kept(memory.source.get_or_insert_with(keep).descriptor())
+            }
             None => {
                 let sink = memory.sink.get_or_insert_with(|| Arc::new(self.region()));
                 if let Some(region) = Arc::get_mut(sink) {

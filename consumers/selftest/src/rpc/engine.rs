@@ -3,6 +3,7 @@
 use super::config::RpcConfig;
 use super::handler::RequestHandler;
 use super::incoming::Serving;
+use super::kept_source::KeptSource;
 use super::outgoing::{Call, CallHandle, OutgoingRpc, RpcOutcome};
 use super::request_buffer::RequestBuffers;
 use super::shared::{Registry, Shared};
@@ -11,8 +12,9 @@ use crate::wire::{PORTAL_FRAMEWORK, PORTAL_TESTS, RpcCounters, Service};
 use lnet_api::Errno;
 use lnet_api::clock::Clock;
 use lnet_api::sync::{Condition, lock};
-use lnet_api::{Counters, Nid, Node};
+use lnet_api::{Counters, Nid, Node, Region};
 use lnet_os::thread::JoinHandle;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -96,6 +98,11 @@ impl RpcEngine {
     /// with `ESHUTDOWN`, after [`RpcEngine::stop`].
     pub fn call(&self, call: Call, done: impl FnOnce(RpcOutcome) + Send + 'static) -> CallHandle {
         OutgoingRpc::start(&self.shared, &self.outgoing, call, Box::new(done))
+    }
+
+    /// Makes memory that never changes a source of the bulk data of RPCs of which one is in progress at a time.
+    pub fn keep_source(&self, region: Arc<Region>, range: Range<usize>) -> KeptSource {
+        KeptSource::new(&self.shared, region, range)
     }
 
     /// Posts buffers for a load of this many RPCs of a test at a time; `None`: no end of them. Returns the number for

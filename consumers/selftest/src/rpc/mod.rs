@@ -7,7 +7,7 @@
 //! | `buffer_counts` | the number of request buffers to be posted: pure | |
 //! | `workers` | threads, and the tasks that they run | |
 //! | `shared` | the state that all RPCs of an engine share | those |
-//! | `outgoing` | outgoing RPCs: descriptors, messages, events | those |
+//! | `outgoing`, `kept_source` | outgoing RPCs: descriptors, messages, events; memory of several of them | those |
 //! | `handler` | the interface of the code that handles requests | |
 //! | `incoming`, `request_buffer` | incoming RPCs, and the buffers that requests arrive in | those |
 //! | `engine` | the engine, which uses all of these, and its timer | all |
@@ -23,6 +23,7 @@ mod counters;
 mod engine;
 mod handler;
 mod incoming;
+mod kept_source;
 mod match_bits;
 mod outgoing;
 mod outgoing_state;
@@ -33,4 +34,5 @@ mod workers;
 pub use config::RpcConfig;
 pub use engine::RpcEngine;
 pub use handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
+pub use kept_source::{KeptSource, SourceDescriptor};
 pub use outgoing::{Bulk, Call, CallHandle, RpcOutcome};

@@ -1,5 +1,6 @@
 //! Outgoing RPCs: their descriptors, messages and events. `outgoing_state` decides about their steps.
 
+use super::kept_source::SourceDescriptor;
 use super::outgoing_state::{OutgoingState, Piece, RpcStep};
 use super::shared::{Lane, MessageOwner, Registry, RegistryKey, Shared};
 use super::workers::{Task, with_short_tasks};
@@ -31,6 +32,8 @@ pub struct Call {
 pub enum Bulk {
     /// The server fetches this memory.
     Source(Arc<Region>, Range<usize>),
+    /// The server fetches this memory, whose descriptor serves one RPC after the other.
+    Kept(Arc<SourceDescriptor>),
     /// The server puts data into this memory, and fills all of it.
     Sink(Arc<Region>, Range<usize>),
 }
@@ -39,13 +42,13 @@ impl Bulk {
     fn len(&self) -> usize {
         match self {
             Self::Source(_, range) | Self::Sink(_, range) => range.len(),
+            Self::Kept(source) => source.len(),
         }
     }
 }
 
-/// The result of an RPC: a reply, whose status may be an error, or the failure. LNet no longer accesses its bulk memory, which
-/// is its
-/// owner's alone.
+/// The result of an RPC: a reply, whose status may be an error, or the failure. LNet no longer accesses its bulk memory, which is its owner's
+/// alone; that of [`Bulk::Kept`] is still read.
 pub type RpcOutcome = Result<IncomingReply, Errno>;
 
 /// An RPC that is in progress, or has ended.
@@ -95,7 +98,7 @@ impl OutgoingRpc {
     pub(super) fn start(
         shared: &Arc<Shared>,
         registry: &Arc<Registry<Self>>,
-        call: Call,
+        mut call: Call,
         done: Done,
     ) -> CallHandle {
         let has_bulk = call.request.has_bulk();
@@ -134,7 +137,8 @@ impl OutgoingRpc {
             return CallHandle(Weak::new());
         }
         let refusal = (has_bulk != call.bulk.is_some()).then_some(Errno::Invalid);
-        rpc.post(&call, reply_region, refusal);
+        let bulk = call.bulk.take();
+        rpc.post(&call, bulk, reply_region, refusal);
         CallHandle(Arc::downgrade(&rpc))
     }
 
@@ -153,21 +157,37 @@ impl OutgoingRpc {
     }
 
     /// Makes the descriptors and sends the request. Those of the reply and of bulk data exist before the request goes out.
-    fn post(self: &Arc<Self>, call: &Call, reply_region: Arc<Region>, refusal: Option<Errno>) {
-        let (reply_bits, bulk_bits) = self.shared.match_bits.take(call.bulk.is_some());
+    fn post(
+        self: &Arc<Self>,
+        call: &Call,
+        bulk: Option<Bulk>,
+        reply_region: Arc<Region>,
+        refusal: Option<Errno>,
+    ) {
+        let kept = match &bulk {
+            Some(Bulk::Kept(source)) => source.begin(self),
+            _ => None,
+        };
+        let (reply_bits, new_bits) = self.shared.match_bits.take(bulk.is_some() && kept.is_none());
+        let bulk_bits = kept.map_or(new_bits, |(_, bits)| bits);
         let mut failure = refusal;
         let spec = MdSpec { puts: true, ..MdSpec::active(reply_region, 1) };
-        let mut mds = [self.make(Piece::Reply, &mut failure, reply_bits, spec), None];
-        if let Some(bulk) = &call.bulk {
-            let spec = match bulk {
+        let reply = self.make(Piece::Reply, &mut failure, || self.attach(Piece::Reply, reply_bits, spec));
+        let mut mds = [reply, None];
+        // The descriptor is the only one who has the memory when the RPC ends.
+        if let Some(bulk) = bulk {
+            let attach = || match bulk {
                 Bulk::Source(region, range) => {
-                    MdSpec { gets: true, range: range.clone(), ..MdSpec::active(Arc::clone(region), 1) }
+                    let spec = MdSpec { gets: true, ..MdSpec::active(region, 1) };
+                    self.attach(Piece::Bulk, bulk_bits, MdSpec { range, ..spec })
                 }
+                Bulk::Kept(source) => kept.map_or_else(|| source.attach(bulk_bits), |(md, _)| Ok(md)),
                 Bulk::Sink(region, range) => {
-                    MdSpec { puts: true, range: range.clone(), ..MdSpec::active(Arc::clone(region), 1) }
+                    let spec = MdSpec { puts: true, ..MdSpec::active(region, 1) };
+                    self.attach(Piece::Bulk, bulk_bits, MdSpec { range, ..spec })
                 }
             };
-            mds[index_of(Piece::Bulk)] = self.make(Piece::Bulk, &mut failure, bulk_bits, spec);
+            mds[index_of(Piece::Bulk)] = self.make(Piece::Bulk, &mut failure, attach);
         } else if call.request.has_bulk() {
             self.change(|state| state.ended(Piece::Bulk, Err(Errno::Invalid)));
         }
@@ -197,17 +217,16 @@ impl OutgoingRpc {
         self.shared.send(message, &to, Arc::clone(self) as Arc<dyn MessageOwner>)
     }
 
-    /// Attaches a descriptor, unless an earlier one could not be made.
+    /// Attaches a descriptor by a call of `attach`, unless an earlier one could not be made.
     fn make(
         self: &Arc<Self>,
         piece: Piece,
         failure: &mut Option<Errno>,
-        bits: u64,
-        spec: MdSpec,
+        attach: impl FnOnce() -> Result<Md, Errno>,
     ) -> Option<Md> {
         let made = match *failure {
             Some(errno) => Err(errno),
-            None => self.attach(bits, MdSpec { tag: tag_of(piece), ..spec }),
+            None => attach(),
         };
         made.inspect_err(|errno| {
             *failure = Some(*errno);
@@ -219,7 +238,8 @@ impl OutgoingRpc {
     /// Attaches a descriptor for any sender: LNet compares primary NIDs, and a peer's may become known while the RPC is in
     /// progress. No
     /// other process can guess the bits.
-    fn attach(self: &Arc<Self>, bits: u64, spec: MdSpec) -> Result<Md, Errno> {
+    fn attach(self: &Arc<Self>, piece: Piece, bits: u64, spec: MdSpec) -> Result<Md, Errno> {
+        let spec = MdSpec { tag: tag_of(piece), ..spec };
         let criteria = MatchCriteria { from: None, bits, ignore: 0 };
         let handler = Arc::clone(self) as Arc<dyn EventHandler>;
         self.shared.node.attach(PORTAL_REPLIES, criteria, spec, handler)
@@ -247,7 +267,12 @@ impl OutgoingRpc {
         }
     }
 
-    fn handle_event(&self, piece: Piece, event: &Event) {
+    /// Handles the event that says what came of a piece, or the last one of its descriptor.
+    pub(super) fn handle_last_event(&self, piece: Piece, event: &Event) {
+        self.handle_event(piece, event, true);
+    }
+
+    fn handle_event(&self, piece: Piece, event: &Event, is_last: bool) {
         self.shared.counters.event(event.status);
         let mut inner = lock(&self.inner);
         let result = match event.status {
@@ -265,7 +290,7 @@ impl OutgoingRpc {
             *known = Some(result);
         }
         let result = known.unwrap_or(result);
-        if !event.unlinked {
+        if !is_last {
             return;
         }
         let step = match (piece, result) {
@@ -349,6 +374,6 @@ const fn tag_of(piece: Piece) -> u32 {
 impl EventHandler for OutgoingRpc {
     fn on_event(&self, event: &Event) {
         let piece = if event.tag == tag_of(Piece::Bulk) { Piece::Bulk } else { Piece::Reply };
-        with_short_tasks(|| self.handle_event(piece, event));
+        with_short_tasks(|| self.handle_event(piece, event, event.unlinked));
     }
 }
