@@ -167,21 +167,46 @@ fn corrupt_data_is_found_by_the_server_and_told() {
 /// Fails if a transfer whose peer never answers delays other transfers, or outlives its session.
 #[test]
 fn a_transfer_that_is_never_answered_holds_nobody_up() {
-    let scene = Scene::in_session();
-    assert_eq!(scene.add_server(1, brw(Rw::Write, Check::Full, 4096)), Status::OK);
+    let scene = Scene::start();
+    let data = Arc::new(Region::copy_of(&BRW_PATTERN.to_le_bytes().repeat(512)));
     let length = BulkLength::new(4096).unwrap();
-    let request = Request::Brw(BrwRequest { rw: Rw::Write, check: Check::Full, length });
-    let waiting = scene.send_raw(Service::Brw, &request.write(Features::KNOWN, 0x99, 0x9a), 0x99);
-    let data = BRW_PATTERN.to_le_bytes().repeat(512);
-    let outcome = scene.try_ask(request, Some(Bulk::Source(Arc::new(Region::copy_of(&data)), 0..4096)));
-    assert_eq!(outcome.unwrap().reply, Reply::Brw(Status::OK));
-    assert!(waiting.is_quiet());
-    // The end of the session ends the test.
-    assert_eq!(scene.status(Request::RemoveSession(session(1))), Status::OK);
-    while scene.node.status().counters.rpcs_dropped == 0 {
+    for (number, check) in [(1, Check::Full), (2, Check::None)] {
+        assert_eq!(scene.status(make(Some(session(1)), false, "x")), Status::OK);
+        assert_eq!(scene.add_server(number, brw(Rw::Write, check, 4096)), Status::OK);
+        let request = Request::Brw(BrwRequest { rw: Rw::Write, check, length });
+        let ask = || scene.try_ask(request, Some(Bulk::Source(Arc::clone(&data), 0..4096))).unwrap().reply;
+        // Without a check the server keeps the descriptor, and has another one when that is in use.
+        assert_eq!(ask(), Reply::Brw(Status::OK), "{check:?}");
+        let waiting = scene.send_raw(Service::Brw, &request.write(Features::KNOWN, 0x99, 0x9a), 0x99);
+        assert_eq!([ask(), ask()], [Reply::Brw(Status::OK); 2], "{check:?}");
+        assert!(waiting.is_quiet(), "{check:?}");
+        // The end of the session ends the test.
+        assert_eq!(scene.status(Request::RemoveSession(session(1))), Status::OK);
+        while scene.node.status().counters.rpcs_dropped < number as u32 {
+            std::thread::yield_now();
+        }
+        assert!(waiting.is_quiet(), "{check:?}");
+        // The descriptors that were kept have ended with it.
+        assert_eq!(ask(), Reply::Brw(Status::OK), "{check:?}");
+    }
+}
+
+/// Fails if the transfer of the request that was given up is taken for that of the next one.
+#[test]
+fn a_loop_goes_on_with_another_descriptor_after_an_rpc_without_an_answer() {
+    let scene = Scene::in_session();
+    let (client, list) = Scene::client(1, brw(Rw::Write, Check::Full, 4096), 1, 2, &[itself()]);
+    assert_eq!(scene.add_client(AddTest { stop_on_error: false, ..client }, &list), Status::OK);
+    assert_eq!(scene.status(batch(1, RUN)), Status::OK);
+    // There is no server yet: the request waits in the lazy portal.
+    while scene.stats().rpc.rpcs_expired == 0 {
+        scene.let_pass(30);
         std::thread::yield_now();
     }
-    assert!(waiting.is_quiet());
+    assert_eq!(scene.add_server(2, client.parameters), Status::OK);
+    scene.wait_until_idle(1);
+    let stats = scene.stats();
+    assert_eq!((stats.framework.brw_errors, stats.rpc.bulk_get), (1, 4096));
 }
 
 #[test]
