@@ -172,14 +172,12 @@ impl Dispatch {
                         bits: test.bulk_bits,
                         region: Arc::new(Region::zeroed(length)),
                     },
-                    then: Box::new(move |mut list| {
-                        match (this.upgrade(), list.as_mut().and_then(Arc::get_mut)) {
-                            (Some(this), Some(list)) => {
-                                let status = this.add_client(&test, list.bytes_mut(), order);
-                                this.test_reply(status.err().unwrap_or(Status::OK))
-                            }
-                            _ => Response::Drop,
+                    then: Box::new(move |mut list| match (this.upgrade(), Arc::get_mut(&mut list)) {
+                        (Some(this), Some(list)) => {
+                            let status = this.add_client(&test, list.bytes_mut(), order);
+                            this.test_reply(status.err().unwrap_or(Status::OK))
                         }
+                        _ => Response::Drop,
                     }),
                 }
             }

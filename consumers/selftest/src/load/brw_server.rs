@@ -27,7 +27,11 @@ impl BrwServer {
         };
         match transfer.rw {
             Rw::Read => Response::Bulk {
-                transfer: self.send(brw.bulk_bits, &transfer),
+                transfer: BulkTransfer::Put {
+                    bits: brw.bulk_bits,
+                    region: self.source(&transfer),
+                    length: transfer.length.bytes() as usize,
+                },
                 then: Box::new(move |_| status(features, Status::OK)),
             },
             Rw::Write => self.write(request, brw.bulk_bits, transfer),
@@ -36,12 +40,6 @@ impl BrwServer {
 
     fn write(&self, request: &IncomingRequest, bits: u64, transfer: BrwRequest) -> Response {
         let (features, order) = (request.features, request.order);
-        if transfer.check == Check::None {
-            return Response::Bulk {
-                transfer: BulkTransfer::Discard { bits, length: transfer.length.bytes() as usize },
-                then: Box::new(move |_| status(features, Status::OK)),
-            };
-        }
         let sinks = Arc::clone(&self.sinks);
         let mut region = sinks.take(transfer.length.bytes() as usize);
         if let Some(region) = Arc::get_mut(&mut region) {
@@ -49,34 +47,26 @@ impl BrwServer {
         }
         Response::Bulk {
             transfer: BulkTransfer::Get { bits, region },
-            then: Box::new(move |region| {
-                let is_intact = region.is_some_and(|mut region| {
-                    let data = Arc::get_mut(&mut region).map(Region::bytes_mut);
-                    let is_intact = data.is_some_and(|data| pattern::is_intact(data, transfer.check, order));
-                    sinks.give_back(region);
-                    is_intact
-                });
+            then: Box::new(move |mut region| {
+                let data = Arc::get_mut(&mut region).map(Region::bytes_mut);
+                let is_intact = data.is_some_and(|data| pattern::is_intact(data, transfer.check, order));
+                sinks.give_back(region);
                 status(features, if is_intact { Status::OK } else { Status::BAD_MESSAGE })
             }),
         }
     }
 
-    /// The transfer of memory with the pattern. If the pattern does not depend on the length all transfers share the memory.
-    fn send(&self, bits: u64, transfer: &BrwRequest) -> BulkTransfer {
-        let length = transfer.length.bytes() as usize;
+    /// Returns memory with the pattern, at least as long as the transfer. If the pattern does not depend on the length all
+    /// transfers share the memory.
+    fn source(&self, transfer: &BrwRequest) -> Arc<Region> {
         let filled = |length: u32| {
             let mut region = Region::zeroed(length as usize);
             pattern::fill(region.bytes_mut(), transfer.check);
             Arc::new(region)
         };
         match transfer.check {
-            Check::Simple if !transfer.length.is_whole_pages() => {
-                BulkTransfer::Put { bits, region: filled(transfer.length.bytes()), length }
-            }
-            check => {
-                let region = Arc::clone(self.sources[check as usize].get_or_init(|| filled(MAX_BULK)));
-                BulkTransfer::PutShared { bits, region, length }
-            }
+            Check::Simple if !transfer.length.is_whole_pages() => filled(transfer.length.bytes()),
+            check => Arc::clone(self.sources[check as usize].get_or_init(|| filled(MAX_BULK))),
         }
     }
 }

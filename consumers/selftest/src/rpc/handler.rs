@@ -37,8 +37,8 @@ pub enum Response {
     },
 }
 
-/// Called with the memory of a [`BulkTransfer::Get`] or [`BulkTransfer::Put`] that has succeeded; returns the response that follows.
-pub type BulkDone = Box<dyn FnOnce(Option<Arc<Region>>) -> Response + Send>;
+/// Called with the memory of a transfer that has succeeded; returns the response that follows.
+pub type BulkDone = Box<dyn FnOnce(Arc<Region>) -> Response + Send>;
 
 /// A transfer of bulk data by the server, as one message.
 pub enum BulkTransfer {
@@ -51,22 +51,6 @@ pub enum BulkTransfer {
     },
     /// The server sends the first bytes of the memory.
     Put {
-        /// The client's match bits.
-        bits: u64,
-        /// The server's memory.
-        region: Arc<Region>,
-        /// The number of bytes to send.
-        length: usize,
-    },
-    /// The server fetches bytes that nobody reads, into memory of the engine.
-    Discard {
-        /// The client's match bits.
-        bits: u64,
-        /// The number of bytes.
-        length: usize,
-    },
-    /// The server sends the first bytes of memory that never changes, and that other transfers send, too.
-    PutShared {
         /// The client's match bits.
         bits: u64,
         /// The server's memory.

@@ -9,7 +9,7 @@
 //! | `shared` | the state that all RPCs of an engine share | those |
 //! | `outgoing`, `kept_source` | outgoing RPCs: descriptors, messages, events; memory of several of them | those |
 //! | `handler` | the interface of the code that handles requests | |
-//! | `incoming`, `idle_transfers`, `request_buffer` | incoming RPCs, descriptors of bulk data between two of them, and the buffers that requests arrive in | those |
+//! | `incoming`, `request_buffer` | incoming RPCs, and the buffers that requests arrive in | those |
 //! | `engine` | the engine, which uses all of these, and its timer | all |
 //!
 //! **Locks.** None is held while LNet, a handler or a completion is called. All are leaves.
@@ -22,7 +22,6 @@ mod config;
 mod counters;
 mod engine;
 mod handler;
-mod idle_transfers;
 mod incoming;
 mod kept_source;
 mod match_bits;
