@@ -175,7 +175,6 @@ fn a_transfer_that_is_never_answered_holds_nobody_up() {
         assert_eq!(scene.add_server(number, brw(Rw::Write, check, 4096)), Status::OK);
         let request = Request::Brw(BrwRequest { rw: Rw::Write, check, length });
         let ask = || scene.try_ask(request, Some(Bulk::Source(Arc::clone(&data), 0..4096))).unwrap().reply;
-        // Without a check the server keeps the descriptor, and has another one when that is in use.
         assert_eq!(ask(), Reply::Brw(Status::OK), "{check:?}");
         let waiting = scene.send_raw(Service::Brw, &request.write(Features::KNOWN, 0x99, 0x9a), 0x99);
         assert_eq!([ask(), ask()], [Reply::Brw(Status::OK); 2], "{check:?}");
@@ -186,7 +185,6 @@ fn a_transfer_that_is_never_answered_holds_nobody_up() {
             std::thread::yield_now();
         }
         assert!(waiting.is_quiet(), "{check:?}");
-        // The descriptors that were kept have ended with it.
         assert_eq!(ask(), Reply::Brw(Status::OK), "{check:?}");
     }
 }

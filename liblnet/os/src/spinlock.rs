@@ -1,4 +1,4 @@
-//! A lock for data that a thread holds for some tens of instructions, in which it neither waits nor calls anything that may.
+//! A lock for data that a thread holds for a moment, in which it neither sleeps nor calls the program.
 //!
 //! Such a lock is released by a plain store, where that of the standard library needs an atomic instruction, which takes as long as some
 //! twenty others: nobody sleeps until it is released. A thread that finds it held looks again for a moment, then lets others have the
@@ -10,13 +10,13 @@ use std::thread;
 use std::time::Duration;
 
 /// A mutex whose waiting threads look again and again. A panic of the thread that holds it releases it.
-pub type Spinlock<T> = spin::mutex::SpinMutex<T, Patience>;
+pub type Spinlock<T> = spin::mutex::SpinMutex<T, LookAgain>;
 /// The guard of a [`Spinlock`].
-pub type SpinlockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T, Patience>;
+pub type SpinlockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T, LookAgain>;
 
 /// What a thread does between two looks at a [`Spinlock`] that another holds.
 #[derive(Debug)]
-pub struct Patience;
+pub struct LookAgain;
 
 /// Number of looks of a thread after each of which, but the last ones, it looks again at once.
 const LOOKS: u32 = 64;
@@ -25,7 +25,7 @@ const YIELDS: u32 = 16;
 /// The time for which it sleeps: others run, whatever their priority is.
 const SLEEP: Duration = Duration::from_micros(50);
 
-impl spin::RelaxStrategy for Patience {
+impl spin::RelaxStrategy for LookAgain {
     fn relax() {
         thread_local! {
             /// Number of looks in vain, of all locks: they need not begin anew with each.

@@ -33,7 +33,7 @@ pub enum Wait {
 /// The delivery ACKs owed to one peer. See the module.
 #[derive(Debug, Default)]
 pub struct PendingAcks {
-    /// The oldest ACK, which is not in the batch, and whether the peer is on its scheduler's list of those whose ACKs wait for a short time.
+    /// The oldest ACK, which is not in the batch and not for an ACK of LNet, and whether the peer is on its scheduler's list of those whose ACKs wait for a short time.
     first: FirstAck,
     /// Number of ACKs in the batch, readable without the lock.
     count: AtomicUsize,
@@ -45,6 +45,8 @@ struct PendingBatch {
     batch: Batch,
     /// Whether the peer is on its scheduler's list of peers whose ACKs wait for a long time.
     long: bool,
+    /// Whether some of the ACKs are not for ACKs of LNet: a program may wait for them.
+    awaited: bool,
     /// Whether some of the ACKs were there when the list of those that wait for a long time was last looked through.
     aged: bool,
     /// The node of the peer, once an ACK was added with it. Its count includes all of the batch, but not the first of all.
@@ -69,6 +71,8 @@ pub struct Added {
     pub list: Option<Wait>,
     /// ACKs that are to be sent now.
     pub full: Option<Batch>,
+    /// Whether those are all for ACKs of LNet: no program waits for them.
+    pub may_wait: bool,
 }
 
 impl Batch {
@@ -86,7 +90,7 @@ impl PendingAcks {
             match self.first.put(ack) {
                 Put::Refused => {}
                 Put::Waits => return Added::default(),
-                Put::ToBeListed => return Added { list: self.list_short(), full: None },
+                Put::ToBeListed => return Added { list: self.list_short(), ..Added::default() },
             }
         }
         let mut kept = self.kept.lock();
@@ -97,14 +101,16 @@ impl PendingAcks {
         if kept.batch.len + 1 < MAX_PENDING {
             kept.push_first(self.first.take());
         }
+        kept.awaited |= of != AckFor::LnetAck;
         let length = kept.push(ack);
         if length >= if of == AckFor::Unanswered { MAX_UNANSWERED } else { MAX_PENDING } {
-            return Added { list: None, full: Some(self.take(&mut kept)) };
+            let may_wait = !kept.awaited;
+            return Added { list: None, full: Some(self.take(&mut kept)), may_wait };
         }
         self.count.store(length, Ordering::Release);
         let may_wait = node.is_some_and(|(node, most)| node.0.load(Ordering::Relaxed) < most);
         let wait = if of == AckFor::LnetAck && may_wait { Wait::Long } else { Wait::Short };
-        Added { list: self.list(&mut kept, wait), full: None }
+        Added { list: self.list(&mut kept, wait), ..Added::default() }
     }
 
     /// Takes the oldest ACK, to go with a message.
@@ -151,6 +157,7 @@ impl PendingAcks {
     fn take(&self, kept: &mut PendingBatch) -> Batch {
         self.count.store(0, Ordering::Release);
         kept.aged = false;
+        kept.awaited = false;
         kept.uncount(kept.batch.len);
         std::mem::take(&mut kept.batch)
     }
@@ -188,6 +195,7 @@ impl PendingBatch {
     /// Adds the ACK that is older than those in the batch, if there is one.
     fn push_first(&mut self, first: Option<u64>) {
         let Some(first) = first else { return };
+        self.awaited = true;
         let length = self.push(first);
         self.batch.acks.get_mut(..length).unwrap_or_default().rotate_right(1);
     }
@@ -226,8 +234,11 @@ mod tests {
         use AckFor::{Answered, Unanswered};
         let pending_acks = PendingAcks::default();
         assert_eq!(pending_acks.take_one(), None);
-        assert_eq!(pending_acks.add(5, Answered, None), Added { list: Some(Wait::Short), full: None });
-        assert_eq!(pending_acks.add(6, Unanswered, None), Added { list: None, full: None });
+        assert_eq!(
+            pending_acks.add(5, Answered, None),
+            Added { list: Some(Wait::Short), ..Added::default() }
+        );
+        assert_eq!(pending_acks.add(6, Unanswered, None), Added::default());
         assert_eq!(pending_acks.take_one(), Some(5));
         assert_eq!(pending_acks.add(7, Answered, None), Added::default());
         assert_eq!(all(pending_acks.take_all()), [6, 7]);
@@ -251,6 +262,25 @@ mod tests {
         assert_eq!(add(1..=5, Answered), [const { None }; 5]);
         assert_eq!(add(6..=6, Unanswered), [Some((1..=6).collect())]);
         assert_eq!(pending_acks.take_one(), None);
+    }
+
+    #[test]
+    fn a_full_batch_may_wait_if_all_of_it_is_for_acks_of_lnet() {
+        use AckFor::{Answered, LnetAck, Unanswered};
+        let pending_acks = PendingAcks::default();
+        for (others, may_wait) in [
+            (&[][..], true),
+            (&[Unanswered], false),
+            (&[], true),
+            (&[Answered, Answered], false),
+            (&[LnetAck, Answered], false),
+            (&[], true),
+        ] {
+            let all = others.iter().copied().chain(std::iter::repeat(LnetAck));
+            let full =
+                (2..).zip(all).map(|(ack, of)| pending_acks.add(ack, of, None)).find(|it| it.full.is_some());
+            assert_eq!(full.map(|full| full.may_wait), Some(may_wait), "{others:?}");
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Admin<'_> {
                 Ok(ni)
             }
             Err(error) => {
-                self.topology.replace_nets(&guard, before);
+                self.topology.restore_nets(&guard, before);
                 Err(error)
             }
         }

@@ -10,6 +10,7 @@
 use crate::sync::{Spinlock, SpinlockGuard};
 use lnet_wire::Errno;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 const KIND_MD: u64 = 1;
 const KIND_ME: u64 = 2;
@@ -175,6 +176,8 @@ impl<T> HandleSlots<T> {
 #[derive(Debug)]
 pub(crate) struct HandleTable<T> {
     shards: [Spinlock<HandleSlots<T>>; SHARDS],
+    /// The table for the next object of [`HandleTable::insert_in_turn`].
+    next: AtomicU8,
 }
 
 /// One of the tables, locked, and a slot of it.
@@ -186,12 +189,21 @@ impl<T: Clone> HandleTable<T> {
         // Mixed, as the numbers of incarnations differ in their low bits; at least three quarters of the generations
         // are left.
         let first = (incarnation.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
-        Self { shards: std::array::from_fn(|_| Spinlock::new(HandleSlots::beginning_with(first))) }
+        let shards = std::array::from_fn(|_| Spinlock::new(HandleSlots::beginning_with(first)));
+        Self { shards, next: AtomicU8::new(0) }
     }
 
     /// Inserts the object that `make` returns for its place.
     pub(crate) fn insert(&self, make: impl FnOnce(Place) -> T) -> Result<T, Errno> {
-        let table = shard_of_this_thread();
+        self.insert_in(shard_of_this_thread(), make)
+    }
+
+    /// Does the same in the next of all tables: for objects that one thread makes and others look up.
+    pub(crate) fn insert_in_turn(&self, make: impl FnOnce(Place) -> T) -> Result<T, Errno> {
+        self.insert_in(self.next.fetch_add(1, Ordering::Relaxed) % SHARDS as u8, make)
+    }
+
+    fn insert_in(&self, table: u8, make: impl FnOnce(Place) -> T) -> Result<T, Errno> {
         let mut shard = self.shards[usize::from(table)].lock();
         let slot = shard.insert(|slot| make(Place { table, slot }))?;
         shard.get(slot).cloned().ok_or(Errno::NoMemory)
@@ -227,7 +239,6 @@ impl<T: Clone> HandleTable<T> {
 }
 
 fn shard_of_this_thread() -> u8 {
-    use std::sync::atomic::{AtomicU8, Ordering};
     static NEXT: AtomicU8 = AtomicU8::new(0);
     thread_local! {
         static SHARD: Cell<Option<u8>> = const { Cell::new(None) };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The peer of a peer NI, all of whose NIDs are on one net, and the interfaces of this node there, as they are at a [revision](PeerRevision).
-/// They stay in memory until the next revision. `N` and `P` are the types of interfaces and peers.
+/// They stay in memory until nets or peers are replaced. `N` and `P` are the types of interfaces and peers.
 #[derive(Debug)]
 pub(crate) struct ReadyPeer<N, P> {
     /// The revision; all else was read after it.
@@ -76,6 +76,8 @@ impl<N, P> Readiness<N, P> {
 
     /// Lets go of the interfaces and the peer.
     pub(super) fn forget(&self) {
+        // Whoever notes the same again finds out that it is not noted.
+        self.at.store(u64::MAX, Ordering::Relaxed);
         let before = self.peer.lock().take();
         drop(before);
     }

@@ -11,7 +11,7 @@ impl Objects {
     pub(crate) fn add_queue(&self, queue: EventQueue) -> Result<EqHandle, Errno> {
         let queue = Arc::new(queue);
         let mut handle = None;
-        self.queues.insert(|place| {
+        self.queues.insert_in_turn(|place| {
             handle = Some(EqHandle::new(place));
             queue
         })?;

@@ -131,6 +131,12 @@ impl Topology {
         Arc::clone(&before.nets)
     }
 
+    /// Replaces the nets by those before them, to whose interfaces the rules are applied.
+    pub(crate) fn restore_nets(&self, guard: &ConfigGuard<'_>, before: Arc<Nets>) {
+        self.replace_nets(guard, Arc::clone(&before));
+        before.iter().for_each(|net| net.usage().set_nis_differ(select::do_rules_distinguish_local(net)));
+    }
+
     /// The local NI with this NID.
     pub(crate) fn ni(&self, nid: Nid) -> Option<Arc<Ni>> {
         self.with_nets(|nets| nets.ni(nid).cloned())

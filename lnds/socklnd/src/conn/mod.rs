@@ -197,7 +197,7 @@ pub(crate) struct Connection {
     tx: Spinlock<SendSide>,
     /// Bytes accepted for sending and not yet written.
     unsent: Unsent,
-    rx: Spinlock<ReceiveSide>,
+    rx: Mutex<ReceiveSide>,
     rx_turn: ReceiveTurn,
     /// The number of the turn of the thread that receives, which grows under the lock of `rx`. A thread whose turn has another number has
     /// been replaced.
@@ -267,7 +267,7 @@ impl Connection {
             stream_ended: AtomicBool::new(false),
             tx: Spinlock::new(SendSide::new(conn_seq)),
             unsent: Unsent::default(),
-            rx: Spinlock::new(ReceiveSide::new(version)),
+            rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
             rx_turns: AtomicU64::new(0),
             threads: AtomicUsize::new(0),

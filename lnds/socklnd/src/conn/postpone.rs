@@ -48,7 +48,7 @@ struct ThreadState {
     any: Cell<bool>,
     /// These connections, which may end before the thread waits again.
     postponed: RefCell<Vec<Weak<Connection>>>,
-    /// The time when the thread has last received, or sent what it had postponed since.
+    /// The time when the thread has last received, or sent a message that it did not postpone.
     latest: Cell<Option<Instant>>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Load {
     pub(super) is_awaiting_acks: bool,
     /// Whether these are delivery ACKs, for which nobody waits.
     pub(super) is_acks: bool,
-    /// Whether this is a message, and nothing is queued but such delivery ACKs.
+    /// Whether this is a message, and what is queued, if anything, ends with such delivery ACKs.
     pub(super) is_first: bool,
 }
 

@@ -75,7 +75,7 @@ impl Peer {
         let most = self.ni.shared.config.ni.peer_credits as usize / 2;
         let added = self.pending_acks.add(cookie, of, node.map(|node| (node, most)));
         if let Some(batch) = added.full {
-            self.send_batch(batch, of == AckFor::LnetAck);
+            self.send_batch(batch, added.may_wait);
         }
         if let Some(wait) = added.list {
             scheduler.note_late_sender(Weak::clone(&self.this) as Weak<dyn LateSender>, wait);

@@ -19,18 +19,18 @@ use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
 use crate::remote_nodes::{Dedup, Parked, ParkedState};
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
+use crate::sync::lock;
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::MessageId;
 use lnet_core::lnd::{DeferredRx, RxAction, Violation};
 use lnet_core::{CarriedOrigin, Confirmation, Errno, Provenance};
 use lnet_log::LogClass;
-use lnet_os::spinlock::SpinlockGuard;
 use lnet_wire::{Body, Header};
 use state::{Next, Payload, Pending, ReceiveSide, Report, RxEnd, RxState, Storing};
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 
 /// Maximum number of system calls, and of messages, on one connection before others get their turn.
 const MAX_READS: usize = 128;
@@ -57,7 +57,7 @@ impl Connection {
     /// notices when the handler returns. A thread that is not blocked will check once more.
     pub(super) fn run_receive_in_place_of_another(self: &Arc<Self>) {
         // The thread that holds the lock receives at this moment; a thread that reports to the core does not hold it.
-        if self.rx_turn.take() || self.rx.try_lock().is_some() {
+        if self.rx_turn.take() || self.rx.try_lock().is_ok() {
             self.receive_until_done();
         }
     }
@@ -77,7 +77,7 @@ impl Connection {
     /// Receives one connection's share. Returns whether there may be more; `None` if another thread has taken the place of
     /// this one.
     fn receive_some(self: &Arc<Self>) -> Option<bool> {
-        let mut side = self.rx.lock();
+        let mut side = lock(&self.rx);
         let turn = self.rx_turns.load(Ordering::Relaxed) + 1;
         self.rx_turns.store(turn, Ordering::Release);
         side.buffer.begin_turn();
@@ -91,10 +91,7 @@ impl Connection {
 
     /// Makes the due reports to the core, without the lock. `None` if another thread has taken the place of this one
     /// meanwhile.
-    fn tell_core<'a>(
-        &'a self,
-        mut side: SpinlockGuard<'a, ReceiveSide>,
-    ) -> Option<SpinlockGuard<'a, ReceiveSide>> {
+    fn tell_core<'a>(&'a self, mut side: MutexGuard<'a, ReceiveSide>) -> Option<MutexGuard<'a, ReceiveSide>> {
         let turn = self.rx_turns.load(Ordering::Relaxed);
         while let Some(report) = side.reports.pop_front() {
             drop(side);
@@ -111,7 +108,7 @@ impl Connection {
                     stored.execute(action, &self.ni);
                 }
             }
-            side = self.rx.lock();
+            side = lock(&self.rx);
             if self.rx_turns.load(Ordering::Relaxed) != turn {
                 return None;
             }
@@ -121,8 +118,8 @@ impl Connection {
 
     fn receive_share<'a>(
         self: &'a Arc<Self>,
-        mut side: SpinlockGuard<'a, ReceiveSide>,
-    ) -> Option<(SpinlockGuard<'a, ReceiveSide>, bool)> {
+        mut side: MutexGuard<'a, ReceiveSide>,
+    ) -> Option<(MutexGuard<'a, ReceiveSide>, bool)> {
         let mut drained = false;
         let last_read = self.progress.reads.load(Ordering::Relaxed) + MAX_READS;
         let last_head = side.heads + MAX_MESSAGES;
