@@ -13,21 +13,10 @@ use lnet_core::{
 use lnet_wire::{Body, Header, Nid, WireHandle};
 use std::num::NonZeroU64;
 use std::time::Duration;
-use support::{FakeDriver, OnSend, Rig, THIS_NODE, header_from, nid, on_net, put_body, tcp};
+use support::routes::far;
+use support::{BROKEN, FakeDriver, OnSend, Rig, THIS_NODE, header_from, nid, number, on_net, put_body, tcp};
 
 const SENT: (EventKind, Result<(), Errno>, bool) = (EventKind::Send, Ok(()), true);
-/// The failure of a message whose connection broke while it was being sent.
-const BROKEN: SendFailure =
-    SendFailure { errno: Errno::Io, cause: Cause::RemoteError, delivery: Delivery::Deduplicated };
-
-fn far(address: u32) -> Nid {
-    on_net(1, address)
-}
-
-fn number(id: u64) -> NonZeroU64 {
-    NonZeroU64::new(id).unwrap()
-}
-
 /// A node with routes to `tcp1` over these gateways of this library; its driver keeps the messages that it is to send.
 fn sender(gateways: &[u32]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).build();

@@ -12,19 +12,8 @@ use lnet_core::{
 };
 use lnet_wire::{Header, Nid};
 use std::num::NonZeroU64;
-use support::{FakeDriver, OnSend, Rig, header_from, on_net, put_body, tcp};
-
-/// The failure of a message whose connection broke while it was being sent.
-const BROKEN: SendFailure =
-    SendFailure { errno: Errno::Io, cause: Cause::RemoteError, delivery: Delivery::Deduplicated };
-
-fn far(address: u32) -> Nid {
-    on_net(1, address)
-}
-
-fn number(id: u64) -> NonZeroU64 {
-    NonZeroU64::new(id).unwrap()
-}
+use support::routes::far;
+use support::{BROKEN, FakeDriver, OnSend, Rig, header_from, number, on_net, put_body, tcp};
 
 /// A router between `tcp` and `tcp1` whose driver keeps the messages that it is to send.
 fn router() -> Rig {

@@ -58,7 +58,7 @@ pub(crate) struct PeerNetOrder {
     most_credits: AtomicI32,
 }
 
-/// What requests to a ready peer NI depend on.
+/// The state that requests to a ready peer NI depend on.
 pub(crate) type ReadyPeer = ready_peer::ReadyPeer<Ni, Peer>;
 
 /// The number of peer NIs on a net above which their order is kept; fewer are compared in less time.
@@ -286,14 +286,14 @@ pub(crate) struct PeerCell {
     net: NetId,
     /// The most recent uses of NIs of the first peers that the peer NI belonged to. They never change, so that they can be read without
     /// the peer.
-    latest_uses: [OnceLock<Arc<LatestUse>>; KEPT_USES],
-    /// The place of the present peer's among them, if that is all that changes when the peer NI is used; [`KEPT_USES`] otherwise.
+    latest_uses: [OnceLock<Arc<LatestUse>>; MAX_KEPT_USES],
+    /// The place of the present peer's among them, if that is all that changes when the peer NI is used; [`MAX_KEPT_USES`] otherwise.
     use_place: AtomicUsize,
     readiness: Readiness<Ni, Peer>,
 }
 
 /// A peer NI that was a peer of its own may become one of another peer once. The uses of later peers are read from these.
-const KEPT_USES: usize = 2;
+const MAX_KEPT_USES: usize = 2;
 
 /// The number that is no NID in the eight-byte form.
 const NO_SHORT_FORM: u64 = u64::MAX;
@@ -306,8 +306,8 @@ impl PeerCell {
             is_alone: AtomicBool::new(peer.nids.len() == 1),
             peer: ArcSwap::from(Arc::clone(&peer)),
             net,
-            latest_uses: [const { OnceLock::new() }; KEPT_USES],
-            use_place: AtomicUsize::new(KEPT_USES),
+            latest_uses: [const { OnceLock::new() }; MAX_KEPT_USES],
+            use_place: AtomicUsize::new(MAX_KEPT_USES),
             readiness: Readiness::default(),
         };
         cell.note_latest_use(&peer);
@@ -364,7 +364,7 @@ impl PeerCell {
         let is_its = |place: &OnceLock<Arc<LatestUse>>| {
             Arc::ptr_eq(place.get_or_init(|| Arc::clone(&peer.latest_use)), &peer.latest_use)
         };
-        let place = self.latest_uses.iter().position(is_its).filter(|_| is_few).unwrap_or(KEPT_USES);
+        let place = self.latest_uses.iter().position(is_its).filter(|_| is_few).unwrap_or(MAX_KEPT_USES);
         self.use_place.store(place, Ordering::Relaxed);
     }
 }

@@ -68,7 +68,7 @@ pub struct PeerNi {
     min_router_credits: AtomicI32,
     pace: SenderPace,
     waived: WaivedLengths,
-    /// What messages that pass gateways have found out.
+    /// The findings of messages that pass gateways.
     routing: RoutingMarks,
 }
 
@@ -433,7 +433,7 @@ impl PeerNi {
         self.peer.readiness().forget();
     }
 
-    /// What messages that pass gateways have found out about the peer NI.
+    /// The findings about the peer NI of messages that pass gateways.
     #[inline(always)]
     pub(crate) const fn routing(&self) -> &RoutingMarks {
         &self.routing

@@ -1,4 +1,4 @@
-//! What requests to a peer NI that was ready depend on, kept for those that follow.
+//! The state that requests to a peer NI that was ready depend on, kept for those that follow.
 
 use super::net_usage::NetUsage;
 use super::peer_revision::PeerRevision;

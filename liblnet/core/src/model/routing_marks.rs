@@ -1,5 +1,5 @@
-//! What messages that pass gateways have found out about a peer NI, each with the [revision](super::PeerRevision) at which it was so: the
-//! next message does not look for it again.
+//! The findings about a peer NI of messages that pass gateways, each with the [revision](super::PeerRevision) at which it was so: the next
+//! message does not look for it again.
 
 use super::router_buffer::Onward;
 use lnet_wire::NetId;

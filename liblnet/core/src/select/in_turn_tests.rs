@@ -25,7 +25,7 @@ struct World {
     nets: Nets,
     _table: PeerTable,
     peer_nis: Vec<Arc<PeerNi>>,
-    /// What requests to a ready peer depend on, if all interfaces are on one net and of one family.
+    /// The state that requests to a ready peer depend on, if all interfaces are on one net and of one family.
     ready: Option<ReadyPeer>,
 }
 

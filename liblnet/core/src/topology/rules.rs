@@ -160,12 +160,21 @@ impl Topology {
         any_suspect: bool,
         compare_queued_bytes: bool,
     ) -> Option<PathInTurn> {
-        if self.counts_messages.load(Ordering::Relaxed) {
-            return None;
-        }
-        let path_request =
-            PathRequest { compare_queued_bytes, ..PathRequest::unbound(named.nid(), any_suspect) };
+        let path_request = self.request_in_turn(named.nid(), any_suspect, compare_queued_bytes)?;
         select::take_path_in_turn(nets, named, peer, &path_request)
+    }
+
+    /// A request without a source to this NID; `None` if a selection rule counts messages, and candidates have to be compared.
+    #[inline(always)]
+    fn request_in_turn(
+        &self,
+        nid: Nid,
+        any_suspect: bool,
+        compare_queued_bytes: bool,
+    ) -> Option<PathRequest<'static>> {
+        let counts_messages = self.counts_messages.load(Ordering::Relaxed);
+        (!counts_messages)
+            .then(|| PathRequest { compare_queued_bytes, ..PathRequest::unbound(nid, any_suspect) })
     }
 
     /// Does the same for a request to a peer NI that was ready at the present revision of what is known of peers, if it is the only one of
@@ -187,11 +196,7 @@ impl Topology {
         any_suspect: bool,
         compare_queued_bytes: bool,
     ) -> Option<PathInTurn> {
-        if self.counts_messages.load(Ordering::Relaxed) {
-            return None;
-        }
-        let path_request =
-            PathRequest { compare_queued_bytes, ..PathRequest::unbound(peer_ni.nid(), any_suspect) };
+        let path_request = self.request_in_turn(peer_ni.nid(), any_suspect, compare_queued_bytes)?;
         peer_ni.with_ready_peer(revision, |ready| select::take_path_to_ready(ready, peer_ni, &path_request))
     }
 

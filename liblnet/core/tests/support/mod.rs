@@ -15,6 +15,7 @@ pub use rig::{BITS, COOKIE, EventSummary, PORTAL, Rig, RigBuilder, header_from, 
 pub use lnet_core::ManualClock;
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};
+use std::num::NonZeroU64;
 
 /// Parses a NID.
 pub fn nid(text: &str) -> Nid {
@@ -30,6 +31,15 @@ pub const fn tcp(address: u32) -> Nid {
 pub const fn on_net(net: u16, address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, net), address)
 }
+
+/// The ID of a message or of a node.
+pub fn number(id: u64) -> NonZeroU64 {
+    NonZeroU64::new(id).unwrap()
+}
+
+/// The failure of a message whose connection broke while it was being sent.
+pub const BROKEN: SendFailure =
+    SendFailure { errno: Errno::Io, cause: Cause::RemoteError, delivery: Delivery::Deduplicated };
 
 /// A failure before any byte was sent.
 pub const fn not_sent(errno: Errno, cause: Cause) -> SendFailure {
