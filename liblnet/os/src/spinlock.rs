@@ -14,7 +14,7 @@ pub type Spinlock<T> = spin::mutex::SpinMutex<T, LookAgain>;
 /// The guard of a [`Spinlock`].
 pub type SpinlockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T, LookAgain>;
 
-/// What a thread does between two looks at a [`Spinlock`] that another holds.
+/// The pause of a thread between two looks at a [`Spinlock`] that another holds.
 #[derive(Debug)]
 pub struct LookAgain;
 
