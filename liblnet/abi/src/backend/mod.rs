@@ -216,15 +216,23 @@ pub(crate) fn with<T>(f: impl FnOnce(&dyn ProgramNode) -> Result<T, Errno>) -> R
 pub(crate) fn with_handlers<T>(
     f: impl FnOnce(&dyn ProgramNode, &HandlerQueues) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
-    // A call from inside `f` finds no cache, and neither does one from a handler of the program's exit.
-    let cache = CACHE.try_with(Cell::take).ok().flatten();
-    let mut cache = cache.unwrap_or_else(|| Cache::new(&NODE));
-    let result = match cache.load() {
-        Some(provider) if !INHERITED.load(Ordering::Relaxed) => f(provider.calls(), &provider.handler_queues),
+    let mut call = Some(f);
+    let mut run = |cache: &mut KnownNode| match (cache.load(), call.take()) {
+        (Some(provider), Some(f)) if !INHERITED.load(Ordering::Relaxed) => {
+            f(provider.calls(), &provider.handler_queues)
+        }
         _ => Err(Errno::NetworkDown),
     };
-    _ = CACHE.try_with(|own| own.set(Some(cache)));
-    result
+    // The variable is looked up once for each call, as the look-up takes a call of its own.
+    let by_cache = CACHE.try_with(|own| {
+        // A call from inside `f` finds no cache.
+        let mut cache = own.take().unwrap_or_else(|| Cache::new(&NODE));
+        let result = run(&mut cache);
+        own.set(Some(cache));
+        result
+    });
+    // A handler of the program's exit has no cache.
+    by_cache.unwrap_or_else(|_| run(&mut Cache::new(&NODE)))
 }
 
 /// The functions that are called for NIDs of the node.
