@@ -120,15 +120,22 @@ pub(crate) fn note_received() {
     with_thread(|thread| thread.latest.set(Some(Instant::now())));
 }
 
-/// Whether the calling thread postpones what it sends on a connection with this load; then [`note`] is to be called.
-pub(super) fn postpones(load: Load) -> bool {
-    with_thread(|thread| thread.postpones(load)).unwrap_or(false)
+/// Whether the calling thread postpones what it sends on `connection` with this load. It is then to be queued, and [`note_queued`] to be
+/// called.
+pub(super) fn postpones(connection: &Arc<Connection>, load: Load) -> bool {
+    let postpones = |thread: &ThreadState| {
+        let postpones = thread.postpones(load);
+        if postpones {
+            thread.note(connection);
+        }
+        postpones
+    };
+    with_thread(postpones).unwrap_or(false)
 }
 
-/// Notes that the calling thread has queued a message on `connection` and postponed it. `is_first`: nothing else is queued.
-pub(super) fn note(connection: &Arc<Connection>, is_first: bool) {
+/// Notes that the calling thread has queued a message on `connection` that it postpones. `is_first`: nothing else is queued.
+pub(super) fn note_queued(connection: &Arc<Connection>, is_first: bool) {
     forget_left_events();
-    with_thread(|thread| thread.note(connection));
     if is_first {
         // The thread may not wait for long.
         let sender = Arc::downgrade(connection) as Weak<dyn LateSender>;

@@ -55,11 +55,11 @@ impl Connection {
                 return Transmitted::Ended(out);
             }
             let unsent = self.unsent.queue(out.left());
-            if open.load(&out, unsent).is_some_and(postpone::postpones) {
+            if open.load(&out, unsent).is_some_and(|load| postpone::postpones(self, load)) {
                 let is_first = open.queue.is_empty();
                 let credits = open.enqueue(out, true);
                 drop(side);
-                postpone::note(self, is_first);
+                postpone::note_queued(self, is_first);
                 return Transmitted::kept(credits);
             }
             let turn = open.writer.take_turn(|| cork::hold(self));
