@@ -53,19 +53,11 @@ impl DataPath {
     /// be compared to find it.
     #[inline(always)]
     pub(super) fn take_path_to_ready(&self, peer_ni: &Arc<PeerNi>, revision: u64) -> Option<PathInTurn> {
-        match self.topology.take_only_path_to_ready(peer_ni) {
-            Some(ni) => Some(PathInTurn { ni, peer_ni: None }),
-            None => self.take_path_in_turn_to_ready(peer_ni, revision),
-        }
-    }
-
-    #[inline(never)]
-    fn take_path_in_turn_to_ready(&self, peer_ni: &Arc<PeerNi>, revision: u64) -> Option<PathInTurn> {
-        if self.env.config().cpts.tells_apart() {
-            return None;
-        }
-        let (any_suspect, by_bytes) = (self.health.any_suspect(), self.env.compare_queued_bytes());
-        self.topology.take_path_to_ready(peer_ni, revision, any_suspect, by_bytes)
+        let look = || {
+            let is_by_turn = !self.env.config().cpts.tells_apart();
+            is_by_turn.then(|| (self.health.any_suspect(), self.env.compare_queued_bytes()))
+        };
+        self.topology.take_path_to_ready(peer_ni, revision, look)
     }
 
     /// Selects the path of a request, which takes it.

@@ -70,7 +70,7 @@ pub(crate) use nid_map::NidMap;
 pub use partial_messages::PartialMessages;
 pub use partners::{Partner, Partners, Preference};
 pub use peer::Peer;
-pub(crate) use peer::{PeerNet, ReadyPeer};
+pub(crate) use peer::{PeerNet, ReadyPaths, ReadyPeer};
 pub use peer_ni::PeerNi;
 pub(crate) use peer_ni::{Criteria, can_reach};
 pub(crate) use peer_revision::PeerRevision;

@@ -55,10 +55,10 @@ impl Net {
         self.most_credits
     }
 
-    /// The interfaces on the net and a peer, all of whose NIDs are on it, at this revision.
-    pub(crate) fn with_ready(&self, peer: &Arc<Peer>, revision: u64) -> ReadyPeer {
+    /// The interfaces on the net and a peer, all of whose NIDs are on it.
+    pub(crate) fn with_ready(&self, peer: &Arc<Peer>) -> ReadyPeer {
         let (nis, usage) = (self.nis.clone(), Arc::clone(&self.usage));
-        ReadyPeer { revision, nis, usage, most_credits: self.most_credits, peer: Arc::clone(peer) }
+        ReadyPeer { nis, usage, most_credits: self.most_credits, peer: Arc::clone(peer) }
     }
 
     /// Computes what follows from the interfaces.

@@ -60,6 +60,7 @@ pub(crate) struct PeerNetOrder {
 
 /// The state that requests to a ready peer NI depend on.
 pub(crate) type ReadyPeer = ready_peer::ReadyPeer<Ni, Peer>;
+pub(crate) type ReadyPaths = ready_peer::ReadyPaths<Ni, Peer>;
 
 /// The number of peer NIs on a net above which their order is kept; fewer are compared in less time.
 const MANY: usize = 16;

@@ -9,7 +9,7 @@ use super::message::{MessagePool, OutgoingMessage, Pooled};
 use super::ni::Ni;
 use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
-use super::peer::{Peer, PeerCell, ReadyPeer};
+use super::peer::{Peer, PeerCell, ReadyPaths};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use super::routing_marks::RoutingMarks;
@@ -407,29 +407,23 @@ impl PeerNi {
         self.peer.readiness().was_at(revision)
     }
 
-    /// Records that the peer NI, the only one of its peer, was ready at this revision, with one interface on its net. It has been used.
-    pub(crate) fn note_ready_at(&self, revision: u64) {
-        self.peer.readiness().note(revision);
+    /// Records that the peer NI was ready at this revision, the present one of `peer` or an earlier one, with these paths.
+    pub(crate) fn note_ready(&self, revision: u64, paths: ReadyPaths, peer: &Peer) {
+        self.peer.readiness().note(revision, paths, &peer.discovery.revision);
     }
 
-    /// Records that the peer NI was ready at the revision of `peer`.
-    pub(crate) fn note_ready(&self, peer: ReadyPeer) {
-        let revision = peer.peer.discovery.revision.clone();
-        self.peer.readiness().note_peer(peer, &revision);
-    }
-
-    /// Calls `look` with what [`PeerNi::note_ready`] has recorded at this revision.
+    /// Calls `look` with the paths that [`PeerNi::note_ready`] has recorded at this revision.
     #[inline(always)]
-    pub(crate) fn with_ready_peer<R>(
+    pub(crate) fn with_ready_paths<R>(
         &self,
         revision: u64,
-        look: impl FnOnce(&ReadyPeer) -> Option<R>,
+        look: impl FnOnce(&ReadyPaths) -> Option<R>,
     ) -> Option<R> {
-        self.peer.readiness().with_peer(revision, look)
+        self.peer.readiness().with_paths(revision, look)
     }
 
     /// Lets go of what [`PeerNi::note_ready`] has recorded.
-    pub(crate) fn forget_ready_peer(&self) {
+    pub(crate) fn forget_ready_paths(&self) {
         self.peer.readiness().forget();
     }
 

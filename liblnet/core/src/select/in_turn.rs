@@ -99,16 +99,15 @@ pub(crate) fn take_path_to_ready(
     take_path_on((nis, usage, most_credits.0), (peer, peer.nets.first()?), named, path_request)
 }
 
-/// Does what [`take_path_in_turn`] does, for a peer NI to which it has returned a path before, and which is the only one of its peer: the
-/// local NI, if it is the only one on the net. The peer is not looked at.
+/// Does what [`take_path_in_turn`] does, for a peer NI to which it has returned a path before, and which is the only one of its peer. `only`
+/// is the only local NI on the net. The peer is not looked at.
 #[inline(always)]
-pub(crate) fn take_only_path_to_ready(nets: &Nets, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
-    let [only] = nets.net(peer_ni.nid().net())?.nis() else { return None };
+pub(crate) fn take_only_path_to_ready(only: &Arc<Ni>, peer_ni: &PeerNi) -> Option<PathInTurn> {
     if !can_reach(only, peer_ni) {
         return None;
     }
     only.note_turn();
-    Some(Arc::clone(only))
+    Some(PathInTurn { ni: Arc::clone(only), peer_ni: None })
 }
 
 /// Does what path selection does, for a peer NI behind gateways whose path was the only one ([`is_only_hop`]) and has been taken before: the

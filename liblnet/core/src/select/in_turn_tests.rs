@@ -41,7 +41,7 @@ impl World {
         let peer = peer_nis[0].peer();
         let ready = match &peer.nets[..] {
             [only] if peer.is_multi_rail() => {
-                nets.net(only.id).filter(|net| !are_mixed(net, only)).map(|net| net.with_ready(&peer, 0))
+                nets.net(only.id).filter(|net| !are_mixed(net, only)).map(|net| net.with_ready(&peer))
             }
             _ => None,
         };

@@ -127,7 +127,7 @@ impl Topology {
         let before = self.tables.load_full();
         self.tables.store(Arc::new(PathTables { nets, routes: Arc::clone(&before.routes) }));
         self.peers.revision().note_change();
-        self.peers.forget_ready_peers();
+        self.peers.forget_ready_paths();
         Arc::clone(&before.nets)
     }
 

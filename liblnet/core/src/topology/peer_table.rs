@@ -263,8 +263,8 @@ impl PeerTable {
     }
 
     /// Makes all peer NIs let go of the nets that they have kept.
-    pub(super) fn forget_ready_peers(&self) {
-        self.all().iter().for_each(|peer_ni| peer_ni.forget_ready_peer());
+    pub(super) fn forget_ready_paths(&self) {
+        self.all().iter().for_each(|peer_ni| peer_ni.forget_ready_paths());
     }
 
     /// The peer NIs for which `is_meant` holds, in no order. `is_meant` is called under a lock: it must be quick and not look

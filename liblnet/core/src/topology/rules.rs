@@ -3,7 +3,7 @@
 
 use super::{Nets, PathTables, Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
-use crate::model::{LOWEST_PRIORITY, Ni, Partner, PeerNet};
+use crate::model::{LOWEST_PRIORITY, Ni, Partner, PeerNet, ReadyPaths};
 use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
 use crate::select::{self, ChosenPath, PathInTurn, PathRequest, Paths};
 use lnet_wire::{Errno, Nid, Selector};
@@ -177,27 +177,24 @@ impl Topology {
             .then(|| PathRequest { compare_queued_bytes, ..PathRequest::unbound(nid, any_suspect) })
     }
 
-    /// Does the same for a request to a peer NI that was ready at the present revision of what is known of peers, if it is the only one of
-    /// its peer, and there is one interface on its net. The peer is not looked at.
-    #[inline(always)]
-    pub(crate) fn take_only_path_to_ready(&self, peer_ni: &PeerNi) -> Option<Arc<Ni>> {
-        if !peer_ni.is_alone() || self.counts_messages.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.with_nets(|nets| select::take_only_path_to_ready(nets, peer_ni))
-    }
-
-    /// Does the same for a request to a peer NI that was ready at this revision, which is the present one.
+    /// Does the same for a request to a peer NI that was ready at this revision, which is the present one. `look` says whether any interface is
+    /// suspect, and whether queued bytes are compared; `None` if interfaces are told apart by something else.
     #[inline(always)]
     pub(crate) fn take_path_to_ready(
         &self,
         peer_ni: &Arc<PeerNi>,
         revision: u64,
-        any_suspect: bool,
-        compare_queued_bytes: bool,
+        look: impl FnOnce() -> Option<(bool, bool)>,
     ) -> Option<PathInTurn> {
-        let path_request = self.request_in_turn(peer_ni.nid(), any_suspect, compare_queued_bytes)?;
-        peer_ni.with_ready_peer(revision, |ready| select::take_path_to_ready(ready, peer_ni, &path_request))
+        peer_ni.with_ready_paths(revision, |paths| match paths {
+            ReadyPaths::Only(_) if self.counts_messages.load(Ordering::Relaxed) => None,
+            ReadyPaths::Only(ni) => select::take_only_path_to_ready(ni, peer_ni),
+            ReadyPaths::InTurn(ready) => {
+                let (any_suspect, compare_queued_bytes) = look()?;
+                let path_request = self.request_in_turn(peer_ni.nid(), any_suspect, compare_queued_bytes)?;
+                select::take_path_to_ready(ready, peer_ni, &path_request)
+            }
+        })
     }
 
     /// Records that requests to a peer NI of `peer` did not have to wait at this revision, and that their path was taken in turn. The nets
@@ -206,12 +203,13 @@ impl Topology {
         if peer_ni.was_ready_at(revision) {
             return;
         }
-        let net = tables.nets.net(peer_ni.nid().net());
-        if peer_ni.is_alone() && net.is_some_and(|net| net.nis().len() == 1) {
-            peer_ni.note_ready_at(revision);
-        } else if let Some(net) = net.filter(|_| peer.is_multi_rail() && peer.nets.len() == 1) {
-            peer_ni.note_ready(net.with_ready(peer, revision));
-        }
+        let Some(net) = tables.nets.net(peer_ni.nid().net()) else { return };
+        let paths = match net.nis() {
+            [only] if peer_ni.is_alone() => ReadyPaths::Only(Arc::clone(only)),
+            _ if peer.is_multi_rail() && peer.nets.len() == 1 => ReadyPaths::InTurn(net.with_ready(peer)),
+            _ => return,
+        };
+        peer_ni.note_ready(revision, paths, peer);
     }
 
     /// Does the same for a request to a peer NI behind gateways whose path was the only one at this revision: returns the local NI and the
