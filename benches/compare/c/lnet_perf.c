@@ -13,6 +13,8 @@
  *   lnet_perf put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS
  *                                                 acknowledged PUTs to all servers in turn, IN_FLIGHT in all, from
  *                                                 THREADS threads; prints messages per second
+ *   lnet_perf put-self SIZE THREADS SECONDS       the same to this node, by the loopback: one at a time from each of THREADS
+ *                                                 threads, to a portal of its own
  *   lnet_perf hold NID                            connects, then waits for the end of its input
  *   lnet_perf idle                                a node that only waits for the end of its input, such as a router;
  *                                                 replies to each byte of it with its number of allocations
@@ -41,7 +43,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum portal { ECHO_PORTAL = 10, SINK_PORTAL, SOURCE_PORTAL, COUNT_PORTAL, ANSWER_PORTAL };
+enum portal { ECHO_PORTAL = 10, SINK_PORTAL, SOURCE_PORTAL, COUNT_PORTAL, ANSWER_PORTAL, FIRST_OWN_PORTAL };
 
 enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000, MOST_PEERS = 1024, MOST_THREADS = 16, ASKING_PID = 1 };
 #define WARM_UP_SECONDS 0.1
@@ -243,8 +245,8 @@ struct work {
 	struct lnet_process_id server;
 	struct lnet_handle_md md;
 	unsigned long in_flight;
-	/* If there are several servers, the index of the one that gets the first message. */
-	unsigned int first_server;
+	/* If there are several servers, the index of the one that gets the first message, and its portal. */
+	unsigned int first_server, portal;
 	void (*once)(const struct work *work);
 	/* The type of the event that completes an operation. */
 	enum lnet_event_kind completion;
@@ -429,7 +431,7 @@ static pthread_barrier_t all_threads;
 /* The task of one thread, and its results. */
 struct sender {
 	pthread_t thread;
-	unsigned int size, first;
+	unsigned int size, first, portal;
 	unsigned long in_flight, completed, completed_in_all;
 	double seconds, took;
 };
@@ -439,7 +441,7 @@ static void put_to_next(const struct work *work)
 	static __thread unsigned int turn;
 	struct lnet_process_id server = servers[(work->first_server + turn++) % number_of_servers];
 
-	must(LNetPut(LNET_NID_ANY, work->md, LNET_ACK_REQ, server, SINK_PORTAL, 0, 0, 0), "LNetPut");
+	must(LNetPut(LNET_NID_ANY, work->md, LNET_ACK_REQ, server, work->portal, 0, 0, 0), "LNetPut");
 }
 
 static void *send_for_some_time(void *argument)
@@ -450,6 +452,7 @@ static void *send_for_some_time(void *argument)
 
 	must(LNetEQAlloc(EVENTS, LNET_EQ_HANDLER_NONE, &events), "LNetEQAlloc");
 	work.first_server = sender->first;
+	work.portal = sender->portal;
 	work.md = bound(md_of(buffer, sender->size, 0));
 	sender->completed_in_all = repeat(&work, WARM_UP_SECONDS);
 	pthread_barrier_wait(&all_threads);
@@ -475,7 +478,9 @@ static void parse_servers(char *nids)
 	}
 }
 
-static void measure_many(unsigned int size, unsigned long in_flight, unsigned int threads, double seconds)
+/* Each thread sends to `portal`, or, if that is FIRST_OWN_PORTAL, to a portal of its own from there on. */
+static void measure_many(unsigned int size, unsigned long in_flight, unsigned int threads, double seconds,
+			 unsigned int portal)
 {
 	struct sender senders[MOST_THREADS];
 	unsigned long completed = 0, completed_in_all = 0;
@@ -487,12 +492,13 @@ static void measure_many(unsigned int size, unsigned long in_flight, unsigned in
 		die("1 to %d threads, and at least one message in flight for each", MOST_THREADS);
 	/* Makes all connections before the measurement. */
 	for (i = 0; i < number_of_servers; i++) {
-		must(LNetPut(LNET_NID_ANY, greeting, LNET_ACK_REQ, servers[i], SINK_PORTAL, 0, 0, 0), "LNetPut");
+		must(LNetPut(LNET_NID_ANY, greeting, LNET_ACK_REQ, servers[i], portal, 0, 0, 0), "LNetPut");
 		wait_for(LNET_EVENT_ACK);
 	}
 	pthread_barrier_init(&all_threads, NULL, threads + 1);
 	for (i = 0; i < threads; i++) {
 		senders[i] = (struct sender){ .size = size, .first = i * number_of_servers / threads,
+					      .portal = portal + (portal == FIRST_OWN_PORTAL ? i : 0),
 					      .in_flight = in_flight / threads, .seconds = seconds };
 		if (pthread_create(&senders[i].thread, NULL, send_for_some_time, &senders[i]) != 0)
 			die("no thread");
@@ -511,6 +517,20 @@ static void measure_many(unsigned int size, unsigned long in_flight, unsigned in
 	       completed_in_all);
 }
 
+static void measure_to_self(unsigned int size, unsigned int threads, double seconds)
+{
+	struct lnet_md md = md_of(calloc(1, LNET_MTU), LNET_MTU, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE);
+	unsigned int i;
+
+	if (md.start == NULL)
+		die("no memory");
+	LNetInvalidateEQHandle(&md.eq_handle);
+	for (i = 0; i < MOST_THREADS; i++)
+		offer((enum portal)(FIRST_OWN_PORTAL + i), md);
+	servers[number_of_servers++] = (struct lnet_process_id){ libcfs_str2nid("0@lo"), LNET_PID_LUSTRE };
+	measure_many(size, threads, threads, seconds, FIRST_OWN_PORTAL);
+}
+
 /* ---- the command line ---- */
 
 /* The time to measure, unless it is a number of operations. */
@@ -525,7 +545,8 @@ static double seconds_or_operations(const char *text)
 static void usage(void)
 {
 	die("usage: serve | serve-handler | idle | hold NID | round-trip|ask-node NID SIZE SECONDS | "
-	    "put|get NID SIZE IN_FLIGHT SECONDS | put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS");
+	    "put|get NID SIZE IN_FLIGHT SECONDS | put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS | "
+	    "put-self SIZE THREADS SECONDS");
 }
 
 int main(int argc, char **argv)
@@ -549,7 +570,14 @@ int main(int argc, char **argv)
 		parse_servers(argv[2]);
 		start();
 		measure_many((unsigned int)strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10),
-			     (unsigned int)strtoul(argv[5], NULL, 10), seconds_or_operations(argv[6]));
+			     (unsigned int)strtoul(argv[5], NULL, 10), seconds_or_operations(argv[6]), SINK_PORTAL);
+		LNetNIFini();
+		return 0;
+	}
+	if (argc == 5 && strcmp(command, "put-self") == 0) {
+		start();
+		measure_to_self((unsigned int)strtoul(argv[2], NULL, 10), (unsigned int)strtoul(argv[3], NULL, 10),
+				seconds_or_operations(argv[4]));
 		LNetNIFini();
 		return 0;
 	}

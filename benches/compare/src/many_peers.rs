@@ -31,6 +31,8 @@ const THREADS: [usize; 2] = [1, 2];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
     Lnet(Serving),
+    /// LNet whose messages are for the node itself.
+    LnetToSelf,
     /// Raw TCP, with a connection in place of each peer.
     RawTcp(Waits),
 }
@@ -56,6 +58,7 @@ impl Program {
         match self {
             Self::Lnet(Serving::Waits) => "LNet, served in `LNetEQWait`",
             Self::Lnet(Serving::Handler) => "LNet, served by an EQ handler",
+            Self::LnetToSelf => "LNet, one process, by the loopback, one in flight for each thread",
             Self::RawTcp(Waits::Polling) => "raw TCP, many connections, polled",
             Self::RawTcp(Waits::Asleep) => "raw TCP, many connections, sleeping",
         }
@@ -64,7 +67,7 @@ impl Program {
     /// The numbers of threads that send.
     const fn threads(self) -> &'static [usize] {
         match self {
-            Self::Lnet(_) => &THREADS,
+            Self::Lnet(_) | Self::LnetToSelf => &THREADS,
             Self::RawTcp(_) => &[1],
         }
     }
@@ -130,6 +133,7 @@ pub(crate) fn measure(lnet: &Lnet, options: &Options) -> Vec<Line> {
                     let server = server.map(|(.., server)| server).ok_or("no server")?.as_ref();
                     server.map_err(Error::clone)?.ask(lnet, setting, options.duration)
                 }
+                Program::LnetToSelf => to_self(lnet, setting.threads, options.duration),
                 Program::RawTcp(waits) => of_raw_tcp(setting, waits, options.duration),
             };
             one_round(setting, rounds, round);
@@ -143,7 +147,8 @@ pub(crate) fn measure(lnet: &Lnet, options: &Options) -> Vec<Line> {
 
 /// The lines of the table.
 fn settings(peers: &[u16]) -> Vec<Setting> {
-    let mut settings = Vec::new();
+    let to_self = |threads| Setting { program: Program::LnetToSelf, peers: 0, threads };
+    let mut settings: Vec<Setting> = THREADS.into_iter().map(to_self).collect();
     for peers in peers {
         for program in PROGRAMS {
             let of_threads = |threads: &usize| Setting { program, peers: *peers, threads: *threads };
@@ -161,6 +166,13 @@ pub(crate) fn reference(lines: &[Line], setting: Setting) -> Option<&Rates> {
     };
     let rates = lines.iter().filter(of_raw_tcp).filter_map(|line| line.outcome.as_ref().ok());
     rates.max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))
+}
+
+fn to_self(lnet: &Lnet, threads: usize, duration: Duration) -> Result<Round, Error> {
+    let mut process = lnet.node(CLIENT, free_port()?);
+    process.arg("put-self").args([SIZE, threads].map(|number| number.to_string()));
+    let output = output_of(process.arg(Length::Time(duration).to_string()), limit(duration))?;
+    Round::of(&output, None)
 }
 
 fn of_raw_tcp(setting: &Setting, waits: Waits, duration: Duration) -> Result<Round, Error> {
@@ -224,10 +236,17 @@ impl Server {
         let after = cpu::of_process(self.process.id());
         let used = after.ok().zip(before.ok()).map(|(after, before)| after - before);
         let messages = lnet::value(&output, "messages")?;
-        Ok(Round {
-            rate: lnet::value(&output, "messages_per_second")?,
-            cpu_here: lnet::value(&output, "cpu_microseconds")? / 1e6,
-            cpu_there: used.map(|used| used / messages),
+        Round::of(&output, used.map(|used| used / messages))
+    }
+}
+
+impl Round {
+    /// Reads the output of `lnet_perf`.
+    fn of(output: &str, cpu_there: Option<f64>) -> Result<Self, Error> {
+        Ok(Self {
+            rate: lnet::value(output, "messages_per_second")?,
+            cpu_here: lnet::value(output, "cpu_microseconds")? / 1e6,
+            cpu_there,
         })
     }
 }
@@ -298,7 +317,7 @@ mod tests {
                 Line { setting, outcome }
             })
             .collect();
-        assert_eq!(lines.len(), 24);
+        assert_eq!(lines.len(), 26);
         for line in &lines {
             let expected =
                 matches!(line.setting.program, Program::Lnet(_)).then(|| f64::from(line.setting.peers) + 1.0);

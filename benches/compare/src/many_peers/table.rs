@@ -28,7 +28,11 @@ pub(crate) fn markdown(lines: &[Line], options: &Options) -> String {
 fn row(line: &Line, lines: &[Line]) -> String {
     let Line { setting, outcome } = line;
     let Setting { program, peers, threads } = *setting;
-    let peers = if peers == 1 { "1 peer".into() } else { format!("{peers} peers") };
+    let peers = match peers {
+        0 => "the node itself".into(),
+        1 => "1 peer".into(),
+        _ => format!("{peers} peers"),
+    };
     let rate = |value: f64| format!("{:.3} million/s", value / 1e6);
     let cpu = |summary: &Summary| format!("{:.2} s/million", summary.median * 1e6);
     let results = match outcome {
@@ -69,6 +73,7 @@ mod tests {
             line(lnet, 1, 2, Ok(rates)),
             line(Program::RawTcp(Waits::Asleep), 1, 1, Ok(raw)),
             line(lnet, 8, 2, Err("no".into())),
+            line(Program::LnetToSelf, 0, 2, Err("no".into())),
         ];
         let rows: Vec<String> = lines.iter().map(|line| row(line, &lines)).collect();
         assert_eq!(
@@ -78,7 +83,9 @@ mod tests {
                  0.50 | 0.50 to 0.50 | 3.00 s/million |  |",
                 "| 1 peer | raw TCP, many connections, sleeping | 1 | 0.500 million/s | 0.500 million/s to 0.500 million/s |  |  \
                  | 1.00 s/million | 2.00 s/million |",
-                "| 8 peers | LNet, served in `LNetEQWait` | 2 | failed: no |  |  |  |  |  |"
+                "| 8 peers | LNet, served in `LNetEQWait` | 2 | failed: no |  |  |  |  |  |",
+                "| the node itself | LNet, one process, by the loopback, one in flight for each thread | 2 | failed: no \
+                 |  |  |  |  |  |"
             ]
         );
     }
