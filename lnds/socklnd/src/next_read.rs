@@ -58,10 +58,11 @@ impl<C> NextRead<C> {
     }
 
     /// Returns the prediction, if that connection still exists: the latest, until it has been read as often in a row as
-    /// the time before; then the one that followed that time.
+    /// the time before; then the one that followed that time, until so much has come on the latest that the other has nothing.
     pub(crate) fn guess(&self) -> Option<Arc<C>> {
         let latest = &self.runs[self.at];
-        let follower = self.follows.filter(|(reads, _)| latest.reads >= *reads).map(|(_, at)| &self.runs[at]);
+        let is_over = |(reads, _): &(u32, usize)| latest.reads >= *reads && !self.is_steady();
+        let follower = self.follows.filter(is_over).map(|(_, at)| &self.runs[at]);
         follower.and_then(|run| run.connection.upgrade()).or_else(|| latest.connection.upgrade())
     }
 }
@@ -111,6 +112,22 @@ mod tests {
             (0..100).for_each(|read| next.note(&connections[read % turns]));
             assert_eq!(next.guess().as_deref(), Some(&(100 % turns)), "{turns} in turn");
         }
+    }
+
+    #[test]
+    fn what_followed_last_time_is_not_guessed_for_ever_when_it_does_not_follow() {
+        let [one, other] = [1, 2].map(Arc::new);
+        let mut next = NextRead::new();
+        [&one, &other].into_iter().for_each(|read| next.note(read));
+        let guesses: Vec<i32> = (0..=STEADY_READS)
+            .map(|_| {
+                next.note(&one);
+                *next.guess().unwrap()
+            })
+            .collect();
+        let steady = STEADY_READS as usize - 1;
+        assert!(guesses[..steady].iter().all(|guess| *guess == 2), "{guesses:?}");
+        assert_eq!(guesses[steady..], [1, 1]);
     }
 
     #[test]
