@@ -7,25 +7,46 @@ use crate::driver_thread::is_app_poller;
 use lnd_common::message_id::MessageId;
 use lnd_common::pending_acks::AckFor;
 use lnd_common::unacked::NotOutstanding;
+use lnet_core::OutgoingMessage;
 use lnet_wire::{Body, Header};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// The request that arrives with delivery ACKs, which the application's thread may be waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WithRequest {
+    No,
+    /// No other message arrives with it.
+    Single,
+    /// Others arrive with it: the responses leave together, with what the reports make the program send.
+    Several,
+}
+
+impl WithRequest {
+    /// Whether `message` is reported when the thread receives again, so that the response goes first.
+    fn delays_report_of(self, message: &OutgoingMessage) -> bool {
+        match self {
+            Self::No => false,
+            Self::Single => true,
+            // Nobody sends anything for the report of an ACK.
+            Self::Several => matches!(message.header().body, Body::Ack { .. }),
+        }
+    }
+}
+
 impl Connection {
-    /// Handles delivery ACKs for messages of any connection of the peer. If a request arrives with them that the
-    /// application's thread may be waiting for, the messages that they complete are reported when that thread receives
-    /// again: the response goes first.
+    /// Handles delivery ACKs for messages of any connection of the peer.
     pub(super) fn acknowledge(
         self: &Arc<Self>,
         acks_in: AcksIn,
-        with_request: bool,
+        with_request: WithRequest,
         reports: &mut VecDeque<Report>,
     ) -> Result<(), RxEnd> {
-        let later = with_request && is_app_poller();
+        let with_request = if is_app_poller() { with_request } else { WithRequest::No };
         let known = match acks_in {
             AcksIn::Nothing => true,
-            AcksIn::One(one) => self.on_ack(one, later, reports),
-            AcksIn::Pair(a, b) => self.on_ack(a, false, reports) && self.on_ack(b, false, reports),
+            AcksIn::One(one) => self.on_ack(one, with_request, reports),
+            AcksIn::Pair(a, b) => [a, b].into_iter().all(|ack| self.on_ack(ack, WithRequest::No, reports)),
             AcksIn::Range(from, to) => self.on_ack_range(from, to, reports),
         };
         if known {
@@ -36,13 +57,18 @@ impl Connection {
     }
 
     /// Handles one delivery ACK. Returns whether a message has asked for it.
-    fn on_ack(self: &Arc<Self>, wire: u64, later: bool, reports: &mut VecDeque<Report>) -> bool {
+    fn on_ack(
+        self: &Arc<Self>,
+        wire: u64,
+        with_request: WithRequest,
+        reports: &mut VecDeque<Report>,
+    ) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
         let acknowledge = |sender: &Self| sender.tx.lock().unacked.acknowledge(cookie);
         let Some(done) = self.with_sender(cookie, acknowledge) else { return self.accepts_late_acks() };
         match done {
             Ok(Some(message)) => {
-                if later && self.ni.begin_upcall() {
+                if with_request.delays_report_of(&message) && self.ni.begin_upcall() {
                     self.scheduler.finish_later(Task::Finish(message, Arc::clone(&self.ni)));
                 } else {
                     reports.push_back(Report::Sent(message));
@@ -68,12 +94,13 @@ impl Connection {
             // IDs of messages that were sent again make ranges, too, and some of a connection that has ended may be
             // forgotten: each is looked up by itself.
             let count = to.saturating_sub(from).saturating_add(1);
-            return count <= MAX_ACK_RANGE && (from..=to).all(|cookie| self.on_ack(cookie, false, reports));
+            return count <= MAX_ACK_RANGE
+                && (from..=to).all(|cookie| self.on_ack(cookie, WithRequest::No, reports));
         }
         let (Some(first), Some(last)) = (MessageId::of(from), MessageId::of(to)) else { return false };
         match self.with_sender(first, |sender| sender.tx.lock().unacked.awaits_all(first, last)) {
             None => self.accepts_late_acks(),
-            Some(all) => all && (from..=to).all(|cookie| self.on_ack(cookie, false, reports)),
+            Some(all) => all && (from..=to).all(|cookie| self.on_ack(cookie, WithRequest::No, reports)),
         }
     }
 

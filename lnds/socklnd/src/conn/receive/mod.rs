@@ -8,6 +8,7 @@
 
 mod acks;
 mod arrival;
+mod read_batch;
 pub(crate) mod state;
 
 use crate::conn::cork::{self, Cork};
@@ -20,12 +21,14 @@ use crate::remote_nodes::{Dedup, Parked, ParkedState};
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
+use acks::WithRequest;
 use lnd_common::conn_error::ConnError;
 use lnd_common::message_id::MessageId;
 use lnet_core::lnd::{DeferredRx, RxAction, Violation};
 use lnet_core::{CarriedOrigin, Confirmation, Errno, Provenance};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Header};
+use read_batch::ReadBatch;
 use state::{Next, Payload, Pending, ReceiveSide, Report, RxEnd, RxState, Storing};
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, ErrorKind};
@@ -220,7 +223,7 @@ impl Connection {
         checksum: u32,
     ) -> Result<Flow, RxEnd> {
         take_frame(side, checksum)?;
-        self.acknowledge(AcksIn::by_noop(self.terms.version, cookies), false, &mut side.reports)?;
+        self.acknowledge(AcksIn::by_noop(self.terms.version, cookies), WithRequest::No, &mut side.reports)?;
         Ok(Flow::Continue)
     }
 
@@ -236,7 +239,11 @@ impl Connection {
         let Some(id) = id else {
             return Err(RxEnd::ProtocolViolation("a confirmation that nobody asked for".into()));
         };
-        self.acknowledge(AcksIn::by_message(self.terms.version, cookies), false, &mut side.reports)?;
+        self.acknowledge(
+            AcksIn::by_message(self.terms.version, cookies),
+            WithRequest::No,
+            &mut side.reports,
+        )?;
         side.reports.push_back(Report::Confirmed(id.first(), confirmation));
         Ok(Flow::Continue)
     }
@@ -280,7 +287,13 @@ impl Connection {
     ) -> Result<Flow, RxEnd> {
         let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
         let acks_in = AcksIn::by_message(self.terms.version, cookies);
-        let acknowledged = self.acknowledge(acks_in, is_request, &mut side.reports);
+        let is_single = || side.batch.is_single(side.heads, side.buffer.bytes().len(), pending.length);
+        let with_request = match is_request {
+            false => WithRequest::No,
+            true if is_single() => WithRequest::Single,
+            true => WithRequest::Several,
+        };
+        let acknowledged = self.acknowledge(acks_in, with_request, &mut side.reports);
         match dedup {
             Dedup::Resumed(parked) => match acknowledged {
                 Ok(()) => self.resume(side, *parked, pending),
@@ -456,6 +469,7 @@ impl Connection {
             RxState::Head | RxState::Deferred(..) | RxState::Over => 0,
         };
         buffer.filled(read - of_payload);
+        side.batch = ReadBatch::new(side.heads);
         Ok(Flow::Continue)
     }
 

@@ -1,5 +1,6 @@
 //! RxState that the receiving thread keeps for a connection between two turns, and the next step in each state.
 
+use super::read_batch::ReadBatch;
 use crate::conn::deferred_rx::{Deferred, Stored};
 use crate::conn::read_ahead::ReadAhead;
 use crate::ni::SockNi;
@@ -28,6 +29,8 @@ pub(crate) struct ReceiveSide {
     pub(super) state: RxState,
     /// Number of messages and NOOPs whose heads have arrived.
     pub(super) heads: u64,
+    /// What the last read has brought.
+    pub(super) batch: ReadBatch,
     /// The connection's sequence, for a node of this implementation, once a message has named it.
     pub(super) conn_seq: Option<OpenSeq>,
     /// Reports to the core that are due, in this order.
@@ -180,6 +183,7 @@ impl ReceiveSide {
             is_bulk: false,
             state: RxState::Head,
             heads: 0,
+            batch: ReadBatch::default(),
             conn_seq: None,
             reports: VecDeque::new(),
             deferred: SpareObjects::default(),
