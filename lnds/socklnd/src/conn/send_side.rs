@@ -213,6 +213,14 @@ impl SendSide {
         }
     }
 
+    /// The number of messages that have been sent and wait for their delivery ACKs; `None` if that says nothing about the peer, as no message
+    /// that asks for one is queued.
+    pub(super) fn at_peer(&mut self) -> Option<usize> {
+        let open = self.open()?;
+        let queued = open.queue.iter().filter(|out| out.cookie.is_some()).count();
+        (queued > 0).then(|| open.unacked.len().saturating_sub(queued))
+    }
+
     /// The reason for which nothing is sent any more.
     pub(super) const fn ended(&self) -> Option<ConnError> {
         match &self.sending {

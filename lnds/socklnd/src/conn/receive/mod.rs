@@ -138,6 +138,7 @@ impl Connection {
             if side.heads != heads {
                 heads = side.heads;
                 cork::on_report();
+                self.send_first_half(&mut side);
             }
             let step = self.step(&mut side, &mut drained);
             if !side.reports.is_empty() {
@@ -159,6 +160,17 @@ impl Connection {
             }
         }
         Some((side, true))
+    }
+
+    /// Sends the answers to the first half of what was read, if that has just been handled, event handlers gave them, and the peer
+    /// waits for them: of the messages that it has been sent before it has answered all, or will have with what is left.
+    fn send_first_half(&self, side: &mut ReceiveSide) {
+        let left = side.buffer.bytes().len();
+        let Some(messages) = side.batch.left_at_half(side.heads, left) else { return };
+        let is_idle = || self.tx.lock().at_peer().is_some_and(|at_peer| at_peer as u64 <= messages);
+        if side.batch.has_run_handlers() && is_idle() {
+            cork::flush();
+        }
     }
 
     #[inline]
@@ -469,7 +481,7 @@ impl Connection {
             RxState::Head | RxState::Deferred(..) | RxState::Over => 0,
         };
         buffer.filled(read - of_payload);
-        side.batch = ReadBatch::new(side.heads);
+        side.batch = ReadBatch::new(side.heads, side.buffer.bytes().len());
         Ok(Flow::Continue)
     }
 
