@@ -2,7 +2,7 @@
 //!
 //! Answers wait for the end of the batch, and leave together (`conn::cork`). Where event handlers give them, and the peer has nothing
 //! else to do, those to the first half leave when that has been handled: the peer works on them while this node works on the second.
-//! What arrives next is half as much, so that both go on at the same time, and nothing is halved again.
+//! The next read then brings half as much, so that both go on at the same time, and nothing is halved again.
 
 use lnet_core::event::HandlerState;
 

@@ -29,7 +29,7 @@ pub(crate) struct ReceiveSide {
     pub(super) state: RxState,
     /// Number of messages and NOOPs whose heads have arrived.
     pub(super) heads: u64,
-    /// What the last read has brought.
+    /// The messages that the last read has brought.
     pub(super) batch: ReadBatch,
     /// The connection's sequence, for a node of this implementation, once a message has named it.
     pub(super) conn_seq: Option<OpenSeq>,
