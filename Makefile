@@ -260,12 +260,13 @@ compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	cargo build --release --locked --manifest-path benches/iceoryx2-perf/Cargo.toml --target-dir $(ICEORYX2)
 
 # message-path apart: cargo would enable the features that the others need in its crates too, whose code they change.
-# attach-calls, whose library is one for tests, without optimisation, which changes no system call.
+# compare, which only counts here, and attach-calls, whose library is one for tests, without optimisation, which changes no system call.
 .PHONY: message-costs
 message-costs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup test
-	cargo build --release --package compare --package message-path
+	cargo build --release --package message-path
 	cargo build --release --package tcp-path --package o2ib-path --package attach-path --package rpc-path
+	cargo build --package compare
 	cargo build --package attach-calls
 	@scripts/message-costs $(RELEASE) $(C_PROGRAMS) $(CARGO_TARGET_DIR)/debug
 
