@@ -1,9 +1,8 @@
 //! Adding and removing interfaces, and the shutdown of the node.
 
 use super::Admin;
-use crate::model::lnd::{Driver, StartError, Upcalls};
+use crate::model::lnd::{Driver, StartError, Upcalls, start_error};
 use crate::model::{Nets, Ni, NiConfig, PeerNi};
-use crate::start_error;
 use crate::sync::lock;
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;

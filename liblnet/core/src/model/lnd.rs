@@ -55,7 +55,7 @@ pub trait Driver: Send + Sync {
         size: NidSize,
     ) -> Result<FoundInterface, StartError> {
         let _ = (interface, size);
-        Err(crate::start_error!(Errno::NoDevice, "net {net}: its interfaces cannot be named"))
+        Err(start_error!(Errno::NoDevice, "net {net}: its interfaces cannot be named"))
     }
 
     /// The IP address of the host that an interface with this NID uses. The node marks the interface as down or up with the link and the
@@ -142,6 +142,7 @@ macro_rules! start_error {
         $crate::lnd::StartError { errno: $errno, text: format!($($text)+), may_pass: false }
     };
 }
+pub(crate) use start_error;
 
 /// The result of [`Driver::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,12 @@
 //! a lock.
 
 use super::families::{AddressFamilies, AddressFamily};
-use super::lnd::StartError;
+use super::lnd::{StartError, start_error};
 use super::net_usage::NetUsage;
 use super::ni::Ni;
 use super::peer::{Peer, ReadyPeer};
 use super::peer_ni::{PeerNi, can_reach};
 use crate::credit::Credits;
-use crate::start_error;
 use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{NetId, Nid};

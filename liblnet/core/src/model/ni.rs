@@ -3,14 +3,13 @@
 use super::failure_counts::CauseCounters;
 use super::families::{AddressFamilies, AddressFamily};
 use super::last_use::LastUse;
-use super::lnd::{LndNi, StartError};
+use super::lnd::{LndNi, StartError, start_error};
 use super::message::{OutgoingMessage, Pooled};
 use super::message_turn::MessageTurn;
 use super::net_usage::NetUsage;
 use super::priority::LOWEST_PRIORITY;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedNiPool, ni_credits_per_cpt};
-use crate::start_error;
 use crate::stats::{Counters, Latencies};
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::nid::{Address, cpt_of_nid};
