@@ -21,6 +21,7 @@ mod environment;
 pub mod event;
 pub mod fault;
 pub mod health;
+mod md;
 pub mod memory;
 mod model;
 mod monitor;

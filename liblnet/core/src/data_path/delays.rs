@@ -6,7 +6,7 @@
 
 use super::DataPath;
 use crate::environment::time::Time;
-use crate::memory::Md;
+use crate::md::Md;
 use crate::model::message::{IncomingMessage, OutgoingMessage, TransitMessage};
 use crate::model::{DiscoveryWait, Ni, PeerNi, RequestTerms};
 use lnet_wire::latency::Delay;

@@ -1,7 +1,8 @@
 //! Selection of the paths of messages: what it depends on, and when it is repeated.
 
 use super::DataPath;
-use crate::memory::{Md, Near};
+use crate::md::Md;
+use crate::memory::Near;
 use crate::model::message::OutgoingMessage;
 use crate::model::{Attempts, GatewayTerms, Peer, PeerNi, RequestTerms};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathInTurn, PathRequest, Paths};

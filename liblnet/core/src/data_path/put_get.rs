@@ -4,7 +4,8 @@ use super::DataPath;
 use super::refusal::Refusal;
 use crate::environment::time::Time;
 use crate::health::response;
-use crate::memory::{CommittedRequest, Md, MdHandle, PortalPlace, ResponseKind, ResponseTracker};
+use crate::md::{CommittedRequest, Md, ResponseKind, ResponseTracker};
+use crate::memory::{MdHandle, PortalPlace};
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role, SendReport};
 use crate::model::{
     DiscoveryWait, Ni, Outgoing, Peer, PeerNi, RequestTerms, SendRequest, Target, response_to,

@@ -3,7 +3,8 @@
 use super::DataPath;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::memory::{Access, CommittedResponse, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
+use crate::md::{Access, CommittedResponse, ResponseKind};
+use crate::memory::{MdHandle, MdOptions, MdSpec, PortalPlace};
 use crate::model::lnd::{CutThrough, DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{
     ArrivingMessage, Asker, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,

@@ -1,7 +1,8 @@
 //! Requests of a program that the node refuses: the reason, the errno, and the log line with the remedy.
 
 use super::DataPath;
-use crate::memory::{Md, PortalPlace};
+use crate::md::Md;
+use crate::memory::PortalPlace;
 use crate::model::message::SendReport;
 use crate::model::{AddressFamily, RequestTerms, SendRequest};
 use lnet_log::LogClass;

@@ -11,7 +11,8 @@ use crate::data_path::receive::write_arrival_event;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::{Cause, Delivery, SendFailure};
-use crate::memory::{Md, MdSpec};
+use crate::md::Md;
+use crate::memory::MdSpec;
 use crate::model::lnd::SendOutcome;
 use crate::model::message::{
     AnsweredGet, MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, SendReport,

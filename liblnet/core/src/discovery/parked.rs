@@ -3,7 +3,7 @@
 use super::Discovery;
 use crate::environment::Environment;
 use crate::environment::time::Time;
-use crate::memory::Md;
+use crate::md::Md;
 use crate::model::{DiscoveryState, DiscoveryWait, SendRequest};
 use crate::sync::lock;
 use foldhash::HashMap;

@@ -40,7 +40,7 @@ pub use unresponsive_paths::UnresponsivePath;
 
 use crate::environment::time::Time;
 use crate::environment::{Environment, Notify};
-use crate::memory::Md;
+use crate::md::Md;
 use crate::model::message::{OutgoingMessage, Pooled};
 use crate::sync::{Mutex, MutexGuard, lock};
 use lnet_wire::Nid;

@@ -6,7 +6,7 @@
 //! have left their driver by then: a message to such a peer counts as sent when it is written.
 
 use crate::environment::time::Time;
-use crate::memory::Md;
+use crate::md::Md;
 use crate::model::message::{OutgoingMessage, Request, Role};
 use crate::model::response_to;
 use crate::sync::{Mutex, lock};

@@ -5,7 +5,8 @@
 
 use super::Health;
 use crate::environment::Environment;
-use crate::memory::{MdOptions, MissingResponse, ResponseKind};
+use crate::md::{MissingResponse, ResponseKind};
+use crate::memory::MdOptions;
 use crate::model::{GatewayTerms, PeerNi, Reachability};
 use crate::sync::lock;
 use crate::topology::Topology;

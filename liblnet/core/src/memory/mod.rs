@@ -1,31 +1,21 @@
-//! Memory descriptors: the memory of the program that messages may read or fill, and the number of times they may.
+//! The memory of programs that messages may read or fill: its ranges, the descriptions and handles of its descriptors, and their
+//! tables.
 
 mod handle;
 mod keeper;
-mod md;
 mod portal_place;
 mod range;
 mod recv_buffer;
-mod response_state;
 mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleSlot, HandleSlots, HandleTable, Place, TableOf};
 pub(crate) use keeper::Keeper;
 pub use keeper::{ClientMemory, DeferredAck, ReplyMemory, ThenReply};
-pub(crate) use md::{
-    Access, Commit, CommittedRequest, CommittedResponse, Completion, Md, NewMd, ResponseKind, TrackerNumber,
-};
 pub(crate) use portal_place::PortalPlace;
 pub use range::{MdMemory, MemRange, MemSlice, MemoryOwner, Near};
 pub use recv_buffer::RecvBuffer;
-pub(crate) use response_state::{MissingResponse, ResponseState, ResponseTracker};
 pub use spec::{MdOptions, MdSpec};
-
-#[cfg(all(test, loom))]
-mod md_loom;
-#[cfg(all(test, not(loom)))]
-mod md_tests;
 
 #[cfg(test)]
 pub(crate) mod tests {

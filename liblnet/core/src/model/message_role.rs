@@ -5,7 +5,8 @@ use super::message::{
 };
 use super::peer_ni::PeerNi;
 use crate::credit::{SenderId, Sent};
-use crate::memory::{EqHandle, Md};
+use crate::md::Md;
+use crate::memory::EqHandle;
 use lnet_wire::{NetId, Nid, Pid};
 use std::sync::Arc;
 

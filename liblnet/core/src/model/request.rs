@@ -1,7 +1,7 @@
 //! A PUT or GET that is not a message yet.
 
 use crate::environment::time::Time;
-use crate::memory::{Md, TrackerNumber};
+use crate::md::{Md, TrackerNumber};
 use lnet_wire::{Body, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::Monitor;
 use crate::environment::time::Time;
 use crate::health::Repeat;
-use crate::memory::Md;
+use crate::md::Md;
 use crate::model::message::{OutgoingMessage, Pooled, Request, Role};
 use crate::select;
 use lnet_wire::Nid;

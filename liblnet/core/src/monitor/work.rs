@@ -4,7 +4,7 @@ use super::Monitor;
 use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::health::ProbeAction;
-use crate::memory::ResponseState;
+use crate::md::ResponseState;
 use std::time::Duration;
 
 impl Monitor<'_> {

@@ -1,6 +1,6 @@
 //! The match criteria of match entries.
 
-use crate::memory::Access;
+use crate::md::Access;
 use lnet_wire::{Nid, Pid, ProcessId};
 
 /// The initiator that an entry accepts; `None` accepts any.

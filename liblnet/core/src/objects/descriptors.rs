@@ -2,9 +2,8 @@
 
 use super::{Delayed, MatchResult, Objects};
 use crate::event::Event;
-use crate::memory::{
-    Completion, Keeper, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, ResponseKind,
-};
+use crate::md::{Completion, Md, NewMd, ResponseKind};
+use crate::memory::{Keeper, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle};
 use lnet_wire::Errno;
 use std::sync::Arc;
 

@@ -5,7 +5,8 @@
 //! number of exact entries.
 
 use super::criteria::{Criteria, InsertPosition, MatchRequest, PortalKind};
-use crate::memory::{Commit, HandleSlot, HandleSlots, Md};
+use crate::md::{Commit, Md};
+use crate::memory::{HandleSlot, HandleSlots};
 use foldhash::HashMap;
 use lnet_wire::Errno;
 use lnet_wire::ProcessId;

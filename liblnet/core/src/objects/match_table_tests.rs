@@ -3,8 +3,9 @@
 use super::criteria::*;
 use super::match_table::*;
 use crate::event::EventQueue;
+use crate::md::{Access, Md, NewMd};
 use crate::memory::tests::{any_md_handle, plain_spec};
-use crate::memory::{Access, HandleSlot, Keeper, Md, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place};
+use crate::memory::{HandleSlot, Keeper, MdMemory, MdOptions, MdSpec, MeHandle, Place};
 use lnet_wire::{Nid, Pid, ProcessId};
 use proptest::prelude::*;
 use std::sync::Arc;

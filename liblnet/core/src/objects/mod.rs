@@ -21,7 +21,8 @@ pub(crate) use portal::{Delayed, Incoming, Portal};
 mod match_table_tests;
 
 use crate::event::EventQueue;
-use crate::memory::{HandleSlot, HandleTable, Md, MeHandle, Place};
+use crate::md::Md;
+use crate::memory::{HandleSlot, HandleTable, MeHandle, Place};
 use lnet_wire::{Errno, MAX_PORTALS, PING_MATCH_BITS};
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 use super::criteria::{Criteria, InsertPosition, MatchRequest, PortalKind};
 use super::drop_reason::DropReason;
 use super::match_table::{MatchResult, MatchTable};
-use crate::memory::{HandleSlot, Md};
+use crate::md::Md;
+use crate::memory::HandleSlot;
 use crate::model::lnd::DeferredRx;
 use crate::model::message::{IncomingMessage, Pooled};
 use crate::sync::{Mutex, lock};

@@ -1,8 +1,8 @@
 //! Tests of the end of an MD under every interleaving, which `make test` runs with loom.
 
-use super::tests::{any_md_handle, plain_spec};
 use super::*;
 use crate::event::{Event, EventHandler, EventKind, EventQueue};
+use crate::memory::tests::{any_md_handle, plain_spec};
 use lnet_wire::Errno;
 use loom::thread;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! Tests of the operations that an MD accepts, of its exhaustion, and of its end.
 
-use super::tests::{any_md_handle, plain_spec};
 use super::*;
-use super::{MissingResponse, PortalPlace, ResponseState, ResponseTracker};
 use crate::Errno;
 use crate::environment::time::Time;
 use crate::event::{Event, EventHandler, EventKind, EventQueue};
+use crate::memory::PortalPlace;
+use crate::memory::tests::{any_md_handle, plain_spec};
 use lnet_wire::{Body, Nid};
 use std::sync::{Arc, Mutex};
 
