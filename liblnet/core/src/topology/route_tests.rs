@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::environment::ConfigLock;
+use lnet_wire::Errno;
 
 fn route(net: &str, gateway: &str) -> Route {
     Route {
