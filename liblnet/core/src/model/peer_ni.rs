@@ -1,26 +1,28 @@
 //! A peer NI: one interface of another node, with all state that this node keeps about it.
 
+mod credits;
+mod path_marks;
+mod preferences;
+
+pub(crate) use path_marks::can_reach;
+
 use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
-use super::families::AddressFamily;
 use super::incarnation::KnownIncarnation;
 use super::last_use::{LastUse, LatestUse};
 use super::message::{MessagePool, OutgoingMessage, Pooled};
-use super::ni::Ni;
-use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
 use super::peer::{Peer, PeerCell, ReadyPaths};
 use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use super::routing_marks::RoutingMarks;
 use super::sender_pace::SenderPace;
-use crate::credit::{Credits, SharedPool, WaivedLengths};
+use crate::credit::WaivedLengths;
 use crate::environment::time::Time;
 use crate::stats::{Counters, Latencies};
 use arc_swap::{ArcSwapOption, Guard};
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::Nid;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
@@ -105,28 +107,9 @@ impl PeerNi {
         }
     }
 
-    /// The lowest number of router credits when a message came from the peer NI; at first the configured number.
-    pub(crate) fn min_router_credits(&self) -> i32 {
-        self.min_router_credits.load(Ordering::Relaxed)
-    }
-
-    /// Records the present number of router credits.
-    #[inline]
-    pub(crate) fn note_router_credits(&self, credits: i64) {
-        if credits < self.min_router_credits().into() {
-            let credits = i32::try_from(credits).unwrap_or(i32::MIN);
-            self.min_router_credits.fetch_min(credits, Ordering::Relaxed);
-        }
-    }
-
     /// How large messages for other nodes arrive from the peer NI.
     pub(crate) const fn pace(&self) -> &SenderPace {
         &self.pace
-    }
-
-    /// The messages to the peer NI that need no credits for now.
-    pub(crate) const fn waived(&self) -> &WaivedLengths {
-        &self.waived
     }
 
     /// The latest known incarnation of the peer NI's node.
@@ -166,26 +149,6 @@ impl PeerNi {
     pub(crate) fn note_unresponsive_behind_gateways(&self, unresponsive: bool) -> bool {
         self.is_unresponsive_behind_gateways() != unresponsive
             && self.unresponsive_behind_gateways.swap(unresponsive, Ordering::Relaxed) != unresponsive
-    }
-
-    /// Counts a pending response.
-    pub(crate) fn begin_response(&self) {
-        self.pending_responses.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Ends a pending response.
-    pub(crate) fn end_response(&self) {
-        self.pending_responses.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Whether no message to the peer NI is in flight or waits, and no response to it is pending.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.pending_responses() == 0 && self.criteria.tx.credits() >= self.criteria.tx.size()
-    }
-
-    /// The number of pending responses to the peer NI.
-    pub(crate) fn pending_responses(&self) -> u32 {
-        self.pending_responses.load(Ordering::Relaxed)
     }
 
     /// Whether the NID is the rest of a shortened IPv6 NID, which no node has: its requests are answered, and nothing else is sent to it.
@@ -235,26 +198,6 @@ impl PeerNi {
         self.number
     }
 
-    /// Available send credits.
-    pub fn credits(&self) -> Credits {
-        self.criteria.tx.credits()
-    }
-
-    /// The number of messages that may be in flight to the peer NI.
-    pub fn max_credits(&self) -> u32 {
-        self.criteria.tx.size().0.unsigned_abs()
-    }
-
-    /// The lowest number of send credits so far.
-    pub fn min_credits(&self) -> Credits {
-        self.criteria.tx.low_water()
-    }
-
-    /// Bytes that wait for a credit or are in flight, headers included.
-    pub fn queued_bytes(&self) -> u64 {
-        self.criteria.tx.bytes()
-    }
-
     /// The health value: 0 to [`MAX_HEALTH`].
     pub fn health(&self) -> u32 {
         self.criteria.health.load(Ordering::Relaxed)
@@ -299,69 +242,8 @@ impl PeerNi {
         self.recovery_state.get()
     }
 
-    /// The local NIDs from which the peer NI is unresponsive: these paths are used only if there are no others.
-    pub fn unresponsive_from(&self) -> Vec<Nid> {
-        self.unresponsive.all().into_iter().map(|(local, _)| local).collect()
-    }
-
-    pub(crate) const fn unresponsive(&self) -> &UnresponsiveFrom {
-        &self.unresponsive
-    }
-
     pub(crate) const fn recovery_state(&self) -> &RecoveryState {
         &self.recovery_state
-    }
-
-    /// Whether something has arrived from the peer NI on this interface since the path was last unresponsive.
-    pub(crate) fn was_heard_by(&self, ni: &Ni) -> bool {
-        self.heard_by.load(Ordering::Relaxed) & ni.mark() != 0
-    }
-
-    pub(crate) fn note_heard_by(&self, ni: &Ni) {
-        if !self.was_heard_by(ni) {
-            self.heard_by.fetch_or(ni.mark(), Ordering::Relaxed);
-            self.ever_heard_by.fetch_or(ni.mark(), Ordering::Relaxed);
-        }
-        self.trust_from(ni);
-    }
-
-    /// Whether anything has ever arrived from the peer NI on this interface.
-    pub(crate) fn was_ever_heard_by(&self, ni: &Ni) -> bool {
-        self.ever_heard_by.load(Ordering::Relaxed) & ni.mark() != 0
-    }
-
-    /// Whether the path from this interface is suspect: it is late, or another path to the peer has become late or
-    /// unresponsive.
-    pub(crate) fn is_suspect_from(&self, ni: &Ni) -> bool {
-        self.suspect_from.load(Ordering::Relaxed) & ni.mark() != 0
-    }
-
-    /// Marks the path from this interface as suspect. Returns whether it was not.
-    pub(crate) fn suspect_from(&self, ni: &Ni) -> bool {
-        self.suspect_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
-    }
-
-    /// Whether the path from this interface is late: something is in flight on it, and its driver receives nothing.
-    pub(crate) fn is_late_from(&self, ni: &Ni) -> bool {
-        self.late_from.load(Ordering::Relaxed) & ni.mark() != 0
-    }
-
-    /// Marks the path from this interface as late, and with that as suspect. Returns whether it was not late.
-    pub(crate) fn late_from(&self, ni: &Ni) -> bool {
-        self.suspect_from(ni);
-        self.late_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
-    }
-
-    /// Clears the marks of the path from this interface as suspect and late. Called for every message that arrives.
-    pub(crate) fn trust_from(&self, ni: &Ni) {
-        if self.is_suspect_from(ni) {
-            self.late_from.fetch_and(!ni.mark(), Ordering::Relaxed);
-            self.suspect_from.fetch_and(!ni.mark(), Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn note_not_heard_by(&self, ni: &Ni) {
-        self.heard_by.fetch_and(!ni.mark(), Ordering::Relaxed);
     }
 
     /// Whether anything has ever arrived from the peer NI.
@@ -433,68 +315,12 @@ impl PeerNi {
         &self.routing
     }
 
-    /// The priority by selection rules; `u32::MAX` is the lowest.
-    pub fn priority(&self) -> u32 {
-        self.criteria.priority()
-    }
-
-    /// The number of messages in a turn of the peer NI among those of its peer on its net, if selection rules count messages
-    /// there.
-    pub fn messages_of_turn(&self) -> Option<NonZeroU32> {
-        self.criteria.turn().messages()
-    }
-
-    pub(crate) fn set_priority(&self, priority: u32) {
-        self.criteria.priority.store(priority, Ordering::Relaxed);
-    }
-
     pub(crate) fn last_use(&self) -> &LastUse {
         self.criteria.last_use()
     }
 
     pub(crate) const fn criteria(&self) -> &Arc<Criteria> {
         &self.criteria
-    }
-
-    /// The partners that selection rules name; `None` if they name none.
-    pub fn partners(&self) -> Option<Arc<Partners>> {
-        self.criteria.partners.load_full()
-    }
-
-    /// Sets the preferred local NIDs. If they have not changed they keep their turns, and so do the gateways.
-    pub(crate) fn set_preferred_nids(&self, nids: Vec<Partner>) {
-        self.change_partners(|now| (*now.nids != nids).then(|| now.with_nids(nids)));
-    }
-
-    /// Sets the preferred gateways, as [`PeerNi::set_preferred_nids`] does.
-    pub(crate) fn set_preferred_gateways(&self, gateways: Vec<Partner>) {
-        self.change_partners(|now| (*now.gateways != gateways).then(|| now.with_gateways(gateways)));
-    }
-
-    fn change_partners(&self, change: impl FnOnce(&Partners) -> Option<Partners>) {
-        let changed = match self.criteria.partners.load().as_deref() {
-            Some(now) => change(now),
-            None => change(&Partners::default()),
-        };
-        if let Some(partners) = changed {
-            let partners = Some(partners).filter(|partners| !partners.is_empty());
-            self.criteria.has_partners.store(partners.is_some(), Ordering::Relaxed);
-            self.criteria.partners.store(partners.map(Arc::new));
-        }
-    }
-
-    /// Whether rules prefer this local NID for the peer NI.
-    pub(crate) fn prefers_local(&self, nid: Nid) -> bool {
-        self.criteria.partners.load().as_deref().is_some_and(|its| its.nids.iter().any(|its| its.nid == nid))
-    }
-
-    /// Whether rules prefer this gateway for the peer NI.
-    pub(crate) fn prefers_gateway(&self, nid: Nid) -> bool {
-        self.criteria
-            .partners
-            .load()
-            .as_deref()
-            .is_some_and(|its| its.gateways.iter().any(|its| its.nid == nid))
     }
 
     /// The local NID that the peer NI is bound to, if its peer is not multi-rail (PS-30).
@@ -512,21 +338,10 @@ impl PeerNi {
     pub(crate) const fn spare(&self) -> &MessagePool {
         &self.spare
     }
-
-    pub(crate) fn tx(&self) -> &SharedPool<Pooled<OutgoingMessage>> {
-        self.criteria.tx()
-    }
 }
 
 impl std::fmt::Debug for PeerNi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PeerNi").field("nid", &self.nid).finish_non_exhaustive()
     }
-}
-
-/// Whether there is a path from this interface to a peer NI on its net: the interface reaches the family of the NID, or messages have
-/// come from the NID on this interface.
-#[inline]
-pub(crate) fn can_reach(ni: &Ni, peer_ni: &PeerNi) -> bool {
-    ni.reaches(AddressFamily::of(peer_ni.nid())) || peer_ni.was_ever_heard_by(ni)
 }
