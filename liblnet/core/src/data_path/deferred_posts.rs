@@ -3,7 +3,8 @@
 
 use super::DataPath;
 use crate::event::{handler_depth, in_handler};
-use crate::model::message::{OutgoingMessage, Pooled};
+use crate::model::message::OutgoingMessage;
+use crate::model::message::Pooled;
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

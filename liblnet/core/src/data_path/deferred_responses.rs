@@ -5,7 +5,8 @@
 
 use super::DataPath;
 use crate::memory::{ClientMemory, DeferredAck, ReplyMemory};
-use crate::model::message::{Asker, IncomingMessage, Pooled};
+use crate::model::message::Pooled;
+use crate::model::message::{Asker, IncomingMessage};
 use crate::stats::MessageOutcome;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Errno, Pid};

@@ -1,7 +1,7 @@
 //! Match entries, memory descriptors and event queues: creating, attaching and removing them.
 
 use super::DataPath;
-use super::receive::Arrival;
+use super::matching::Arrival;
 use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::md::{Completion, Md};

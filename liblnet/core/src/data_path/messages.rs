@@ -7,7 +7,7 @@ use crate::model::PeerNi;
 use crate::model::message::{
     Asker, IncomingMessage, MessageHead, MessagePool, OutgoingMessage, Part, Pooled, Role, TransitMessage,
 };
-use crate::stats::{MessageCounters, ShardId};
+use crate::stats::{MessageCounters, MessageOutcome, ShardId};
 use lnet_wire::{Body, Header};
 use std::sync::Arc;
 
@@ -115,5 +115,18 @@ impl DataPath {
 
     fn spare_of<'a>(&'a self, peer_ni: Option<&'a Arc<PeerNi>>) -> &'a MessagePool {
         peer_ni.map_or(&self.spare, |peer_ni| peer_ni.spare())
+    }
+
+    /// Counts a message at its NI and its peer NI.
+    #[inline(always)]
+    pub(crate) fn count(&self, message: &MessageHead, outcome: MessageOutcome) {
+        let kind = message.header.body.kind();
+        let bytes = message.header.payload_length;
+        if let Some(ni) = &message.ni {
+            ni.counters().count(outcome, kind, bytes);
+        }
+        if let Some(peer_ni) = &message.peer_ni {
+            peer_ni.counters().count(outcome, kind, bytes);
+        }
     }
 }

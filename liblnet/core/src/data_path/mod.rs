@@ -1,13 +1,17 @@
 //! The path of a message: PUT and GET of programs, receiving, sending, completion, forwarding.
 
 mod confirm;
+mod credit_waits;
 mod cut_through;
 mod deferred_posts;
 mod deferred_responses;
 mod delays;
+mod dropped;
+mod events;
 mod fault;
 mod forward;
 mod lost_requests;
+mod matching;
 mod me_md_eq;
 mod messages;
 mod ni_removal;
@@ -16,10 +20,14 @@ mod paths;
 mod peers;
 mod put_get;
 mod receive;
+mod received;
 mod refusal;
+mod request_message;
+mod request_path;
 mod resend;
 mod restarts;
 mod send;
+mod sent;
 
 use crate::confirm::{Origins, Unconfirmed};
 use crate::discovery::Discovery;
