@@ -1,9 +1,10 @@
 //! The command line.
 
 use crate::error::Error;
-use crate::message_costs;
+use crate::message_costs::options as message_costs;
 use crate::raw_tcp::carrier::Copying;
 use crate::raw_tcp::exchange::Waits;
+use crate::raw_tcp::words;
 use crate::scenario::Scenario;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,9 +100,6 @@ impl Default for Options {
 }
 
 pub(crate) const CONGESTION: &str = "--congestion";
-pub(crate) const RAW_TCP_SERVER: &str = "raw-tcp-server";
-pub(crate) const RAW_TCP_MANY_SERVER: &str = "raw-tcp-many-server";
-pub(crate) const RAW_TCP_RELAY: &str = "raw-tcp-relay";
 const MESSAGE_COSTS: &str = "message-costs";
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Error> {
@@ -109,14 +107,14 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
-            RAW_TCP_SERVER => return Ok(Command::RawTcpServer),
-            RAW_TCP_MANY_SERVER => {
-                let connections = number(RAW_TCP_MANY_SERVER, &value()?)?;
+            words::SERVER => return Ok(Command::RawTcpServer),
+            words::MANY_SERVER => {
+                let connections = number(words::MANY_SERVER, &value()?)?;
                 return Ok(Command::RawTcpManyServer(connections, Waits::parse(&value()?)?));
             }
-            RAW_TCP_RELAY => {
+            words::RELAY => {
                 let copying = Copying::parse(&value()?)?;
-                return Ok(Command::RawTcpRelay(copying, number(RAW_TCP_RELAY, &value()?)?));
+                return Ok(Command::RawTcpRelay(copying, number(words::RELAY, &value()?)?));
             }
             MESSAGE_COSTS => return message_costs::parse(arguments).map(Command::MessageCosts),
             "--quick" => {

@@ -7,7 +7,7 @@ mod svg;
 use crate::error::{Error, context};
 use crate::results::Results;
 use crate::scenario::{Operation, Scenario, rate};
-use crate::selftest::{self, Cell, Measured, Test};
+use crate::selftest::grid::{self, Cell, Measured, Test};
 use crate::{libfabric, lnet, raw_tcp, ucx};
 use std::fs;
 use std::path::Path;
@@ -76,12 +76,12 @@ pub(crate) fn write_selftest(path: &Path, measured: &[Measured]) -> Result<(), E
         Panel { title: "brw write", unit, curves: selftest_curves(measured, is_write) },
         Panel { title: "brw read", unit, curves: selftest_curves(measured, is_read) },
     ];
-    fs::write(path, svg::draw(panels, &selftest::SIZES)).map_err(context(&path.display().to_string()))
+    fs::write(path, svg::draw(panels, &grid::SIZES)).map_err(context(&path.display().to_string()))
 }
 
 fn selftest_curves(measured: &[Measured], size_of: impl Fn(Cell) -> Option<usize>) -> Vec<Curve> {
     let rows = |concurrency| measured.iter().filter(move |row| row.cell.concurrency == concurrency);
-    let ours = selftest::CONCURRENCIES.into_iter().enumerate().map(|(style, concurrency)| {
+    let ours = grid::CONCURRENCIES.into_iter().enumerate().map(|(style, concurrency)| {
         let point = |row: &Measured| Some((size_of(row.cell)?, row.ours.as_ref().ok()?.median / MIB));
         Curve {
             name: format!("selftest, {concurrency} at once"),
@@ -95,7 +95,7 @@ fn selftest_curves(measured: &[Measured], size_of: impl Fn(Cell) -> Option<usize
     };
     let theirs = Curve {
         name: "iperf3, one stream".to_owned(),
-        style: selftest::CONCURRENCIES.len(),
+        style: grid::CONCURRENCIES.len(),
         points: rows(1).filter_map(iperf3).collect(),
     };
     ours.chain([theirs]).filter(|curve| !curve.points.is_empty()).collect()

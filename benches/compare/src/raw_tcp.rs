@@ -4,12 +4,12 @@ pub(crate) mod carrier;
 pub(crate) mod exchange;
 pub(crate) mod many;
 pub(crate) mod relay;
+pub(crate) mod words;
 
 use crate::contestant::{Contestant, Sample};
 use crate::cpu;
 use crate::delays::{Delays, Percentiles};
 use crate::error::{Error, context};
-use crate::options::RAW_TCP_SERVER;
 use crate::peer_process::{Peer, limit};
 use crate::scenario::{Operation, Scenario};
 use carrier::Copying;
@@ -78,7 +78,7 @@ impl Contestant for Mode {
 impl Mode {
     fn start_server(self, duration: Duration) -> Result<(Peer, u16), Error> {
         let program = std::env::current_exe().map_err(context("this program"))?;
-        let mut server = Peer::start(Command::new(program).arg(RAW_TCP_SERVER), limit(duration))?;
+        let mut server = Peer::start(Command::new(program).arg(words::SERVER), limit(duration))?;
         let port = server.first_line()?.parse().map_err(context("the server's port"))?;
         Ok((server, port))
     }

@@ -1,6 +1,7 @@
 //! The grid of LNet selftest: sizes, concurrencies, write, read and ping, by `lst bench` between two nodes, each beside
 //! iperf3 with as many streams and writes of the same size.
 
+pub(crate) mod grid;
 mod iperf3;
 mod lst;
 mod table;
@@ -10,53 +11,17 @@ use crate::options::Options;
 use crate::picture;
 use crate::report::{self, Section};
 use crate::statistics::Summary;
+use grid::{Measured, Sample, Test, cells};
 use std::path::Path;
 
-const KIB: usize = 1 << 10;
-pub(crate) const SIZES: [usize; 4] = [4 * KIB, 64 * KIB, 256 * KIB, 1 << 20];
-pub(crate) const CONCURRENCIES: [u32; 4] = [1, 2, 4, 8];
 /// Maximum number of rounds; one takes about two minutes.
 const MAX_ROUNDS: usize = 3;
-
-/// The operation that is repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
-    Write { size: usize },
-    Read { size: usize },
-    Ping,
-}
-
-/// A cell of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cell {
-    pub(crate) test: Test,
-    pub(crate) concurrency: u32,
-}
-
-/// The result of one run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sample {
-    /// Bytes in a second.
-    pub(crate) bytes: f64,
-    /// RPCs in a second.
-    pub(crate) rpcs: f64,
-}
 
 /// The results of all rounds of a cell.
 #[derive(Default)]
 struct Samples {
     ours: Vec<Result<Sample, Error>>,
     iperf3: Vec<Result<f64, Error>>,
-}
-
-/// The summary of a cell, in bytes per second (RPCs per second for pings).
-pub(crate) struct Measured {
-    pub(crate) cell: Cell,
-    pub(crate) ours: Result<Summary, Error>,
-    /// RPCs in a second.
-    pub(crate) rpcs: Option<f64>,
-    /// The result of iperf3; `None` for a test without an equivalent.
-    pub(crate) iperf3: Option<Result<Summary, Error>>,
 }
 
 /// Measures all cells, prints them, and puts them into the document with a picture beside them.
@@ -102,12 +67,4 @@ fn measure(program: &Path, options: &Options) -> Result<Vec<Measured>, Error> {
 fn summary(samples: impl Iterator<Item = Result<f64, Error>>) -> Result<Summary, Error> {
     let samples = samples.collect::<Result<Vec<_>, _>>()?;
     Summary::of(&samples).ok_or_else(|| "no sample".to_owned())
-}
-
-/// Returns all cells of the grid.
-fn cells() -> Vec<Cell> {
-    let writes = SIZES.map(|size| Test::Write { size });
-    let reads = SIZES.map(|size| Test::Read { size });
-    let tests = writes.into_iter().chain(reads).chain([Test::Ping]);
-    tests.flat_map(|test| CONCURRENCIES.map(|concurrency| Cell { test, concurrency })).collect()
 }

@@ -17,12 +17,12 @@ mod instructions;
 mod limits;
 mod many_peers;
 mod o2ib;
-mod options;
+pub(crate) mod options;
 mod system_calls;
 
 use crate::error::{Error, context};
 use limits::{Comparison, Limits};
-pub(crate) use options::{Options, parse};
+use options::Options;
 use std::fs;
 
 /// Maximum number of times that a cost which depends on the load of the machine is counted while it is above its limit.

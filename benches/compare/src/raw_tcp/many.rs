@@ -3,9 +3,9 @@
 
 use super::WARM_UP;
 use super::exchange::{BATCH, Waits};
+use super::words;
 use crate::cpu;
 use crate::error::{Error, context};
-use crate::options::RAW_TCP_MANY_SERVER;
 use crate::peer_process::{Peer, limit};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
@@ -41,7 +41,7 @@ pub(crate) fn measure(
 ) -> Result<Measured, Error> {
     let program = std::env::current_exe().map_err(context("this program"))?;
     let mut command = Command::new(program);
-    command.args([RAW_TCP_MANY_SERVER, &connections.to_string(), waits.argument()]);
+    command.args([words::MANY_SERVER, &connections.to_string(), waits.argument()]);
     let mut server = Peer::start(&mut command, limit(duration))?;
     let port = server.first_line()?.parse().map_err(context("the server's port"))?;
     let mut client = Client::connect(port, connections, waits).map_err(context("connecting"))?;

@@ -2,8 +2,8 @@
 //! same with messages.
 
 use super::carrier::{Carrier, Copying, Passed};
+use super::words;
 use crate::error::{Error, context};
-use crate::options::RAW_TCP_RELAY;
 use crate::peer_process::{Peer, limit};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(super) fn start(copying: Copying, port: u16, duration: Duration) -> Result<Peer, Error> {
     let program = std::env::current_exe().map_err(context("this program"))?;
     let mut command = Command::new(program);
-    command.args([RAW_TCP_RELAY, copying.argument(), &port.to_string()]);
+    command.args([words::RELAY, copying.argument(), &port.to_string()]);
     Peer::start(&mut command, limit(duration))
 }
 

@@ -1,6 +1,6 @@
 //! Measurement by iperf3: as many streams as RPCs are in flight, each with writes of the same size.
 
-use super::{Cell, Test};
+use super::grid::{Cell, Test};
 use crate::error::{Error, context};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

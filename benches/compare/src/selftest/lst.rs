@@ -1,6 +1,6 @@
 //! Two nodes on the loopback interface, and `lst bench` between them.
 
-use super::{Cell, Sample, Test};
+use super::grid::{Cell, Sample, Test};
 use crate::error::{Error, context};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

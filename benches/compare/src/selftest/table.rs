@@ -1,6 +1,7 @@
 //! The grid as a table.
 
-use super::{Cell, MAX_ROUNDS, Measured, Test};
+use super::MAX_ROUNDS;
+use super::grid::{Cell, Measured, Test};
 use crate::machine;
 use crate::options::Options;
 use crate::scenario::Bytes;
