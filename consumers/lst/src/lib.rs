@@ -1,6 +1,7 @@
 //! `lst`: the console of LNet selftest.
 //!
-//! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
+//! [`cli`]: the definition of the command line. [`commands`]: the commands. [`context`]: the environment and the result of a command.
+//! [`run`]: runs one line. [`shell`]: runs lines.
 //! [`output`]: pieces of text that several commands print. [`live`]: the live view. [`console`]: the interface to consoles.
 //! [`survey`]: the plan and the analysis of a survey.
 //! [`local`]: the consoles of this machine. [`resident`]: a console as a process. [`generate`]: manual page and completions.
@@ -13,6 +14,7 @@ use lnet as _;
 pub mod cli;
 pub mod commands;
 pub mod console;
+pub mod context;
 pub mod generate;
 pub mod live;
 pub mod local;

@@ -21,11 +21,6 @@ pub struct LocalConsoles {
     started: Instant,
 }
 
-/// The socket of the console of a node.
-pub fn socket_of(directory: &RuntimeDir, node: &NodeName) -> PathBuf {
-    directory.path().join(format!("{node}{}", socket::SUFFIX))
-}
-
 impl LocalConsoles {
     /// The consoles in a directory; only that of `node` if one is named.
     pub fn new(directory: RuntimeDir, node: Option<String>) -> Self {
@@ -40,7 +35,7 @@ impl LocalConsoles {
     /// The existing sockets, of dead consoles, too.
     fn sockets(&self) -> Result<Vec<PathBuf>, CallError> {
         if self.node.is_some() {
-            return Ok(vec![socket_of(&self.directory, &self.name()?)]);
+            return Ok(vec![resident::socket_of(&self.directory, &self.name()?)]);
         }
         let failed =
             |error: io::Error| CallError::NoConsole(format!("{}: {error}", self.directory.path().display()));

@@ -2,10 +2,9 @@
 //!
 //! `lst new_session` starts it as `lst console`, and waits until it reports that it is ready. The process ends with its session.
 
-use crate::local::socket_of;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_selftest::console::host::ConsoleHost;
-use lnet_selftest::console::socket::ConsoleSocket;
+use lnet_selftest::console::socket::{self, ConsoleSocket};
 use lnet_selftest::framework::{NodeConfig, TestNode};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
@@ -30,6 +29,11 @@ const LOOK: Duration = Duration::from_millis(50);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 /// The variables that configure nets. Without any of them a node would be on the loopback only; a kernel node is on tcp.
 const NETS: [&str; 3] = ["LNET_NETWORKS", "LNET_IP2NETS", "LNET_CONFIG"];
+
+/// The socket of the console of a node.
+pub fn socket_of(directory: &RuntimeDir, node: &NodeName) -> PathBuf {
+    directory.path().join(format!("{node}{}", socket::SUFFIX))
+}
 
 /// Starts a console, and waits until it can be called. The error is a text for the user.
 pub fn start(directory: &RuntimeDir, node: &NodeName) -> Result<(), String> {

@@ -1,8 +1,9 @@
 //! Runs one line: parses its words, carries out the command, and returns its exit status.
 
 use crate::cli::{self, Cli, Command, Format, Globals};
-use crate::commands::{self, CommandFailure, Context, Exit};
+use crate::commands;
 use crate::console::Consoles;
+use crate::context::{CommandFailure, Context, Exit};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use lnet_command_line::{refusal, text};

@@ -1,6 +1,6 @@
 //! Runs lines from a terminal or from standard input. Words are split at blanks; there is no quoting.
 
-use crate::commands::Exit;
+use crate::context::Exit;
 use crate::run::{self, LineEnd, RunContext};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;

@@ -1,7 +1,8 @@
 //! `lst add_test`
 
-use super::{CommandFailure, Context, Exit, Result, name};
+use super::name;
 use crate::cli;
+use crate::context::{CommandFailure, Context, Exit, Result};
 use lnet_selftest::console::call;
 use lnet_selftest::console::{Command, Distribution};
 

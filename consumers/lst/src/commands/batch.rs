@@ -1,8 +1,9 @@
 //! `lst add_batch`, `run`, `stop`, `list_batch`
 
 use super::group::list_names;
-use super::{CommandFailure, Context, Exit, Result, name, query, unexpected};
+use super::{name, query};
 use crate::cli;
+use crate::context::{CommandFailure, Context, Exit, Result, unexpected};
 use crate::live;
 use crate::output::{STATES, node_lines, state_counts};
 use lnet_selftest::console::call::{BatchInfo, NodeInfo, NodeState};

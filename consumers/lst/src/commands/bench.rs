@@ -1,8 +1,9 @@
 //! `lst bench`: session, groups, test, result, and all is undone.
 
 use super::measuring::{MIB, counters, error_count, pause, test_of};
-use super::{CommandFailure, Context, Exit, Result, batch, nids, session};
+use super::{batch, nids, session};
 use crate::cli;
+use crate::context::{CommandFailure, Context, Exit, Result};
 use crate::live;
 use lnet_selftest::console::call::{AddTest, Target};
 use lnet_selftest::console::rates::Rates;

@@ -1,7 +1,8 @@
 //! `lst add_group`, `del_group`, `update_group`, `list_group`
 
-use super::{CommandFailure, Context, Exit, Result, name, nids, unexpected};
+use super::{name, nids};
 use crate::cli;
+use crate::context::{CommandFailure, Context, Exit, Result, unexpected};
 use crate::output::{STATES, node_lines, state_counts};
 use lnet_selftest::console::call::{NodeInfo, NodeState, TransactionResult};
 use lnet_selftest::console::{Command, Name, Response};

@@ -1,7 +1,7 @@
 //! The parts that `lst bench` and `lst survey` share: the test, the counters of nodes, and the wait for the end of a measurement.
 
-use super::{CommandFailure, Context, Result};
 use crate::cli;
+use crate::context::{CommandFailure, Context, Result};
 use lnet_selftest::console::call::{Counters, Target, TransactionResult};
 use lnet_selftest::console::{Command, TestSpec};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,8 @@
 //! `lst ping`
 
-use super::{CommandFailure, Context, Exit, Result, name, nids};
+use super::{name, nids};
 use crate::cli;
+use crate::context::{CommandFailure, Context, Exit, Result};
 use lnet_selftest::console::Command;
 use lnet_selftest::console::call::{NodeResult, NodeState, ReplyContent, RpcResult, Target};
 

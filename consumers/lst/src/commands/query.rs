@@ -1,7 +1,8 @@
 //! `lst query`
 
-use super::{Context, Exit, Result, name};
+use super::name;
 use crate::cli;
+use crate::context::{Context, Exit, Result};
 use crate::output::error_text;
 use lnet_selftest::console::Command;
 use lnet_selftest::console::call::{NodeResult, ReplyContent, RpcResult, TransactionResult};

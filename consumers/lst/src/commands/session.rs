@@ -1,7 +1,8 @@
 //! `lst new_session`, `end_session`, `show_session`
 
-use super::{CommandFailure, Context, Exit, Result, name, unexpected};
+use super::name;
 use crate::cli;
+use crate::context::{CommandFailure, Context, Exit, Result, unexpected};
 use lnet_selftest::console::call::{Call, NewSession, SessionInfo};
 use lnet_selftest::console::rpc::KNOWN_FEATURES;
 use lnet_selftest::console::{Command, Name, Response};

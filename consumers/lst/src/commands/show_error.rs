@@ -1,7 +1,7 @@
 //! `lst show_error`
 
-use super::{Context, Exit, Result};
 use crate::cli;
+use crate::context::{Context, Exit, Result};
 use lnet_selftest::console::Command;
 use lnet_selftest::console::call::{Counters, NodeResult};
 use serde::Serialize;

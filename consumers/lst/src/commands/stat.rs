@@ -1,7 +1,7 @@
 //! `lst stat`
 
-use super::{Context, Exit, Result};
 use crate::cli;
+use crate::context::{Context, Exit, Result};
 use lnet_selftest::console::Command;
 use lnet_selftest::console::call::{Counters, Target, TransactionResult};
 use lnet_selftest::console::rates::{Rates, Spread};

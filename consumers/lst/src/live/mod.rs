@@ -7,7 +7,7 @@ pub mod draw;
 pub mod model;
 
 use crate::cli::Format;
-use crate::commands::{Context, Result};
+use crate::context::{Context, Result};
 use lnet_selftest::console::Name;
 use model::{Watch, look};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};

@@ -1,7 +1,7 @@
 //! The state of the live view: collects the answers of nodes into rows.
 
 use crate::commands::stat::{Looks, Sample};
-use crate::commands::{Context, Result};
+use crate::context::{Context, Result};
 use lnet_selftest::console::call::{ReplyContent, RpcResult, Target, TransactionResult};
 use lnet_selftest::console::rates::Rates;
 use lnet_selftest::console::{Command, Name};

@@ -4,9 +4,10 @@
 mod show;
 
 use super::measuring::{self, error_count, pause, test_of};
-use super::{CommandFailure, Context, Exit, Result, batch, nids, session};
+use super::{batch, nids, session};
 use crate::cli;
 use crate::console::CallError;
+use crate::context::{CommandFailure, Context, Exit, Result, unexpected};
 use crate::output;
 use crate::survey::Pair;
 use crate::survey::plan::Plan;
@@ -97,7 +98,7 @@ fn expand(texts: &[String], cx: &mut Context<'_>) -> Result<Vec<Nid>> {
         }
         match cx.call(Command::ShowGroup { group: super::name(text)? })? {
             Response::Nodes(nodes) => all.extend(nodes.iter().map(|node| node.id.nid)),
-            other => return Err(super::unexpected(&other)),
+            other => return Err(unexpected(&other)),
         }
     }
     Ok(all)

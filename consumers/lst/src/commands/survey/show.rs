@@ -1,9 +1,9 @@
 //! Shows the results of a survey: matrices, what is slow, and what failed.
 
 use super::super::measuring::MIB;
-use super::super::{Context, Exit, Result};
 use super::{PairResult, Results};
 use crate::cli;
+use crate::context::{Context, Exit, Result};
 use crate::survey::Pair;
 use crate::survey::analysis::{self, Culprit, Slow};
 use crate::survey::matrix::{self, Cell};
