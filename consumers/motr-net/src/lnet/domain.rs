@@ -1,9 +1,9 @@
 //! Domains over LNet, the limits of their buffers, and registered buffers.
 #![allow(missing_docs, reason = "the headers document the functions of C")]
 
+use super::budget::{Budget, Resources};
 use super::buffer_descriptor;
 use super::fragments::{MAX_BUFFER, MAX_FRAGMENTS, MAX_SEGMENT, fragments};
-use super::limits::{Budget, Resources};
 use super::machine::{LnetBuffer, lnet_buffer};
 use crate::Errno;
 use crate::backend::Backend;

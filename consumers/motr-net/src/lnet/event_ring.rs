@@ -3,7 +3,7 @@
 //! An operation reserves space for all of its events before it begins, and releases it when the last of them has been taken
 //! out. So there is always space, and adding an event allocates nothing.
 
-use super::limits::Budget;
+use super::budget::Budget;
 use crate::Errno;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use std::collections::VecDeque;

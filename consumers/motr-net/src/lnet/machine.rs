@@ -3,9 +3,9 @@
 
 use super::address::{Address, StartAddress};
 use super::address_table::AddressTable;
+use super::budget::{Budget, HeldUnit};
 use super::completion::Completion;
 use super::event_ring::EventRing;
-use super::limits::{Budget, HeldUnit};
 use super::match_bits::BufferId;
 use super::waker::Waker;
 use crate::backend::{EventQueue, Fragment, Handle, ProcessId};

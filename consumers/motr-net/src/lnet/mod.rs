@@ -7,7 +7,7 @@
 //! | `fragments` | conversion of vectors to fragments that LNet can transfer: pure |
 //! | `address_table` | the addresses in use |
 //! | `event_ring` | events between LNet's threads and the thread that delivers them |
-//! | `limits` | limits of the resources of a domain |
+//! | `budget`, `limits` | the bounded resources of a domain; the functions by which the program sets their limits |
 //! | `machine` | the state of a transfer machine |
 //! | `waker` | waiting of a machine's thread, and waking it |
 //! | `end_point` | end points |
@@ -20,6 +20,7 @@
 
 pub mod address;
 pub mod address_table;
+pub mod budget;
 pub mod buffer_descriptor;
 pub mod completion;
 pub mod debug;

@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "the headers document the functions of C")]
 
 use super::address::{StartAddress, compare_nids};
+use super::budget::Budget;
 use super::delivery::{bev_deliver_all, bev_notify, bev_pending};
 use super::domain::{
     buf_deregister, buf_register, dom_fini, dom_init, lnet_domain, max_buffer_desc_size,
@@ -13,7 +14,6 @@ use super::domain::{
 };
 use super::end_point::{end_point_create, parse};
 use super::event_thread::spawn;
-use super::limits::Budget;
 use super::machine::{Machine, Stopping, machine};
 use super::operation::{buf_add, buf_del};
 use crate::Errno;
