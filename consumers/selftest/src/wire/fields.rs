@@ -1,11 +1,16 @@
 //! Fields of a message at their offsets from its beginning.
 
 use super::constants::{MESSAGE_LEN, NAME_LEN};
-use super::header::Message;
 use super::name::Name;
 use super::session_id::SessionId;
 use super::status::Status;
 use lnet_wire::byte_order::ByteOrder;
+
+/// The bytes of a message on the wire.
+pub type Message = [u8; MESSAGE_LEN];
+
+/// The offset of the body.
+pub(super) const BODY: usize = 24;
 
 /// A message of a peer, whose integers are in its order. Offsets are constants within the message.
 #[derive(Clone, Copy)]
@@ -36,7 +41,7 @@ impl Fields<'_> {
     }
 
     pub(super) fn status(self) -> Status {
-        Status(self.u32(super::header::BODY))
+        Status(self.u32(BODY))
     }
 
     pub(super) fn session(self, at: usize) -> Option<SessionId> {
@@ -77,7 +82,7 @@ impl Writer {
     }
 
     pub(super) fn status(&mut self, status: Status) {
-        self.u32(super::header::BODY, status.0);
+        self.u32(BODY, status.0);
     }
 
     pub(super) fn session(&mut self, at: usize, session: Option<SessionId>) {

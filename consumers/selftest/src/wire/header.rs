@@ -1,16 +1,11 @@
 //! The header of messages, and the whole message as bytes (selftest 3.1).
 
-use super::constants::{MAGIC, MESSAGE_LEN, VERSION};
+use super::constants::{MAGIC, VERSION};
 use super::features::Features;
-use super::fields::{Fields, Writer};
+use super::fields::{BODY, Fields, Message, Writer};
 use lnet_wire::byte_order::ByteOrder;
 
-/// The bytes of a message on the wire.
-pub type Message = [u8; MESSAGE_LEN];
-
 pub(super) const FEATURES: usize = 20;
-/// The offset of the body.
-pub(super) const BODY: usize = 24;
 /// The offset of the match bits of bulk data, in requests that have any.
 pub(super) const BULK_BITS: usize = BODY + 8;
 

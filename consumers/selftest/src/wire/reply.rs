@@ -2,8 +2,8 @@
 
 use super::batch::BatchReply;
 use super::features::Features;
-use super::fields::Fields;
-use super::header::{Header, Message, begin};
+use super::fields::{Fields, Message};
+use super::header::{Header, begin};
 use super::ping::PingReply;
 use super::service::Service;
 use super::session::{DebugReply, JoinReply, MakeSessionReply, SessionReply};
