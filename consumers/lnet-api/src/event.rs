@@ -1,6 +1,5 @@
-//! Events of descriptors.
+//! Events of descriptors, and their handlers.
 
-use crate::md::EventHandler;
 use crate::{Errno, EventKind, ProcessId, Region, sys};
 use liblnet::raw::MdOwner;
 use std::sync::Arc;
@@ -29,6 +28,13 @@ pub struct Event {
     pub hdr_data: u64,
     /// The number that the descriptor was made with ([`MdSpec::tag`](crate::MdSpec::tag)).
     pub tag: u32,
+}
+
+/// Handles the events of a descriptor.
+pub trait EventHandler: Send + Sync {
+    /// Called on LNet's threads, one event of a descriptor at a time; the event with [`Event::unlinked`] is the last. Must not
+    /// block. LNet can be called here, but not to wait for events; handlers of PtlRPC do not call it (PR-56).
+    fn on_event(&self, event: &Event);
 }
 
 /// The data that a descriptor owns until its last event.

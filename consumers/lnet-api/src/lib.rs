@@ -20,11 +20,11 @@ mod node;
 mod region;
 mod send_pool;
 
-pub use event::Event;
+pub use event::{Event, EventHandler};
 pub use liblnet::{EventKind, sys};
 pub use lnet_os::{c_pointer, clock};
 pub use lnet_wire::{Errno, Nid, Pid};
-pub use md::{EventHandler, Md, MdSpec};
+pub use md::{Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};
 pub use region::{Loan, Region, RegionOwner, RegionSlice};
 pub use send_pool::{Destination, MessageId, NotSent, SendBuffer, SendEvents, SendPool};

@@ -1,15 +1,8 @@
-//! Memory descriptors (MDs): the operations that LNet may do with a region, and the handler of their events.
+//! Memory descriptors (MDs): the operations that LNet may do with a region.
 
-use crate::{Event, Region, sys};
+use crate::{Region, sys};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Handles the events of a descriptor.
-pub trait EventHandler: Send + Sync {
-    /// Called on LNet's threads, one event of a descriptor at a time; the event with [`Event::unlinked`] is the last. Must not
-    /// block. LNet can be called here, but not to wait for events; handlers of PtlRPC do not call it (PR-56).
-    fn on_event(&self, event: &Event);
-}
 
 /// The handle of a descriptor, which may have had its last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The LNet node of this process: descriptors, messages, and its information about peers.
 
 use crate::Errno;
-use crate::event::MdContext;
-use crate::md::{EventHandler, Md, MdSpec};
+use crate::event::{EventHandler, MdContext};
+use crate::md::{Md, MdSpec};
 use crate::{Counters, Nid, ProcessId, RegionOwner, sys};
 use liblnet::raw::{Queue, in_handler};
 use std::convert::Infallible;
