@@ -18,6 +18,7 @@ pub mod report;
 mod run;
 mod survey;
 pub mod text;
+mod units;
 
 pub use crate::text::shell_word;
 pub use elements::{LossKind, LossTarget};

@@ -2,12 +2,13 @@
 
 use super::load::{Pair, Record, simulated_length};
 use super::nodes::DrillCluster;
-use super::phases::{Records, ms};
+use super::phases::Records;
 use super::plan::DrillPlan;
 use super::report::{
     DrillReport, InterfaceReport, InterfaceTraffic, LossReport, PairReport, PathReport, PathShown, Phase,
     Slice,
 };
+use super::units::ms;
 use lnet_core::Time;
 use lnet_sim::Traffic;
 use lnet_wire::Nid;

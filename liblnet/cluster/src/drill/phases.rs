@@ -2,6 +2,7 @@
 
 use super::load::{Outcome, Pair, Record};
 use super::report::{Operations, Phase, PhaseReport, Slice};
+use super::units::{ms, per_second};
 use lnet_core::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -180,15 +181,4 @@ impl Records<'_> {
             its.bytes_per_second = per_second(its.done * u64::from(size), slice);
         }
     }
-}
-
-/// Milliseconds, rounded down.
-pub(super) fn ms(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The number of bytes in a second; 0 for no time.
-pub(super) fn per_second(bytes: u64, time: Duration) -> u64 {
-    let per_second = u128::from(bytes) * 1_000_000_000 / time.as_nanos().max(1);
-    if time.is_zero() { 0 } else { u64::try_from(per_second).unwrap_or(u64::MAX) }
 }

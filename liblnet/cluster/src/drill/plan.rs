@@ -3,7 +3,7 @@
 use super::elements::LossTarget;
 use super::error::DrillError;
 use super::nodes::DrillCluster;
-use super::phases::ms;
+use super::units::ms;
 use crate::text::shell_word;
 use lnet_sim::{Delivery, OpKind};
 use std::fmt;

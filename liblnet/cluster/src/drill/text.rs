@@ -1,9 +1,9 @@
 //! Reports of drills as text for people.
 
-use super::phases::per_second;
 use super::report::{
     DrillReport, DrillSurvey, InterfaceReport, InterfaceTraffic, Operations, PathReport, PathShown, Phase,
 };
+use super::units::per_second;
 use crate::text::printable;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
