@@ -6,6 +6,7 @@
 mod change;
 mod difference;
 mod nets;
+mod now;
 mod peers;
 mod routes;
 mod rules;
@@ -19,8 +20,9 @@ use crate::request::{Backend, Request};
 use crate::yaml::{Problem, Purpose, read};
 use crate::{ReturnCode, Value};
 use change::{Change, Verb};
-use difference::{Now, difference};
+use difference::difference;
 use lnet_wire::Errno;
+use now::Now;
 use wanted::Wanted;
 
 /// The use of the difference between the node and the file.

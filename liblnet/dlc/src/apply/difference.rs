@@ -1,22 +1,13 @@
 //! The difference between the present configuration of a node and a wanted one.
 
 use super::change::Change;
+use super::now::Now;
 use super::wanted::Wanted;
 use super::{nets, peers, routes, rules};
 use crate::import::adding::in_order;
 use crate::ops;
 use crate::ops::global::Setting;
-use crate::present::Present;
-use crate::request::{BufferCounts, Peer, Request};
-
-/// The present configuration of a node, with its peers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Now {
-    pub(super) config: Present,
-    pub(super) peers: Vec<Peer>,
-    /// Whether names of interfaces mean their IPv6 addresses.
-    pub(super) large_nids: bool,
-}
+use crate::request::{BufferCounts, Request};
 
 /// The changes after which the node is as wanted, in the order in which they can be carried out: first what refers to other
 /// objects is removed, then interfaces are removed and added, then what refers to them is added. An interface that goes is

@@ -1,7 +1,7 @@
 //! Configured peers that differ.
 
 use super::change::Change;
-use super::difference::Now;
+use super::now::Now;
 use super::wanted::WantedPeer;
 use crate::peer_state::CONFIGURED;
 use crate::request::{AddPeerNi, DelPeerNi, Peer, Request};

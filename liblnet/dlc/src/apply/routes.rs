@@ -1,7 +1,7 @@
 //! Routes that differ.
 
 use super::change::Change;
-use super::difference::Now;
+use super::now::Now;
 use crate::ops::route::AskedRoute;
 use crate::request::{AddRoute, DelRoute, Request, Route};
 use lnet_wire::{NetId, Nid};

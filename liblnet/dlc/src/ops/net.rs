@@ -2,13 +2,14 @@
 
 mod add;
 mod existing;
+mod lnd;
 mod show;
 mod waiting;
 
 pub use add::{add, add_rule};
 pub(crate) use add::{ensure, rehearse, request, rules_of};
 pub(crate) use existing::{Adjustment, adjustment, named_nis};
-pub(crate) use show::shown_lnd;
+pub(crate) use lnd::shown_lnd;
 pub use show::{ni_value, show};
 
 use super::error_text::{cause, error_text, one_nid, parse_net};

@@ -11,6 +11,7 @@ mod history;
 mod lnd_numbers;
 mod local_ni;
 mod peer;
+mod ping;
 mod policy;
 mod program;
 mod route;
@@ -27,9 +28,9 @@ pub use local_ni::{
     NiTunables, SetConnsPerPeer, SetHealth, SetHealthKind, WaitingNi,
 };
 pub use peer::{
-    AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Ping,
-    PingResponse, SetPeerState,
+    AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, SetPeerState,
 };
+pub use ping::{Ping, PingResponse};
 pub use policy::{AddUdsp, AppliedUdsp, DelSameUdsp, GivenByUdsp, Udsp, UdspAction, UdspPartner};
 pub use program::{AttachedProgram, AttachedPrograms, PayloadWays, ProgramCounts, RingFill};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};

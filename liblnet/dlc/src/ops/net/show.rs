@@ -1,16 +1,17 @@
 //! Output of the node's interfaces (dlc 2.3).
 
 use super::NET;
+use super::lnd::shown_lnd;
 use super::waiting::{self, WAITING};
 use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::error_text::{error_text, parse_net};
 use crate::ops::latency;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, Request};
+use crate::request::{Backend, LocalHealth, LocalNi, NiState, NiStatus, Request};
 use crate::{ReturnCode, Value};
 use lnet_wire::nid::Address;
-use lnet_wire::{Errno, NetId, NetType};
+use lnet_wire::{Errno, NetId};
 
 /// Shows the interfaces of one net, of several between commas, or of all, net by net (dlc 2.3; cfg-045, cfg-055, dbg-005 to
 /// dbg-035, dbg-085, dbg-095). A net that the node is not on shows nothing. `lustre_lnet_show_net`.
@@ -173,17 +174,4 @@ fn health(health: &LocalHealth) -> Value {
         .with("error", health.error)
         .with("ping_count", health.ping_count)
         .with("next_ping", health.next_ping)
-}
-
-/// The driver's tunables, as they are shown and exported.
-pub(crate) fn shown_lnd(lnd: &LndTunables) -> Value {
-    let mut shown = Value::map();
-    let (before, after): (Vec<_>, Vec<_>) =
-        lnd.numbers.written().partition(|(row, _)| row.of == NetType::O2IB);
-    before.into_iter().for_each(|(row, number)| shown.push(row.range.name, number));
-    if let Some(connections) = lnd.conns_per_peer {
-        shown.push("conns_per_peer", connections);
-    }
-    after.into_iter().for_each(|(row, number)| shown.push(row.range.name, number));
-    shown
 }

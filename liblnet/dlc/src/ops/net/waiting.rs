@@ -1,6 +1,6 @@
 //! Output of the interfaces that wait for the host. They have no NID, so they are not among the NIs, whose readers count on one.
 
-use super::show::shown_lnd;
+use super::lnd::shown_lnd;
 use crate::Value;
 use crate::request::{AddLocalNi, Backend, NiTunables, Request, WaitingNi};
 use lnet_wire::NetId;
