@@ -11,6 +11,7 @@ mod connection_loss;
 mod freeze;
 mod meetings;
 mod parts;
+mod receptions;
 mod sending;
 mod traffic;
 mod unresponsive;
@@ -20,7 +21,7 @@ pub use confirmations::Notice;
 pub(crate) use conn_error::ConnError;
 pub(crate) use meetings::Meeting;
 pub use parts::Parts;
-pub(crate) use parts::{NextPart, Part, Reception};
+pub(crate) use receptions::{NextPart, Part, Reception};
 pub(crate) use unresponsive::{Finding, PathCheck};
 
 use crate::counts::Counts;
