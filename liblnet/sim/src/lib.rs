@@ -11,6 +11,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod chaos;
+mod checks;
 mod counts;
 mod digest;
 mod down_rev;
