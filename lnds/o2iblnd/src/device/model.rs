@@ -4,19 +4,20 @@
 //! buffer, more chains than were asked for. A test cuts links, and makes any call fail.
 
 mod counts;
+mod net;
 
 pub use counts::Counts;
 
 use super::{
     ConnId, ConnectError, Device, Devices, Event, Limits, OpenError, OpenOptions, Paging, PortError,
-    Registration, Setup, Slot, WorkError, WorkId, Write,
+    Registration, Setup, Slot, WorkId, Write,
 };
-use crate::proto::MESSAGE_SIZE;
 use lnd_common::sync::lock;
 use lnet_core::Errno;
-use lnet_core::memory::{MdMemory, MemRange};
+use lnet_core::memory::MemRange;
 use lnet_os::descriptor::new_eventfd;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use net::{Conn, Delayed, Net, Port};
+use std::collections::{HashMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
@@ -31,56 +32,6 @@ const CONSUMER: u16 = 28;
 /// The network between the devices.
 #[derive(Clone, Debug, Default)]
 pub struct ModelNet(Arc<Mutex<Net>>);
-
-#[derive(Debug, Default)]
-struct Net {
-    ports: BTreeMap<Ipv4Addr, Port>,
-    cut: BTreeSet<Ipv4Addr>,
-    /// The devices whose chains are not acknowledged for now, with what waits to be sent.
-    held_back: BTreeSet<Ipv4Addr>,
-    delayed: Vec<Delayed>,
-    last_conn: u32,
-    last_key: u32,
-    pages_on_demand: bool,
-    /// The most bytes that may be locked by one registration; `None` for any number.
-    longest_pinned: Option<usize>,
-    /// The fallible calls until one fails, for each device.
-    failing: HashMap<Ipv4Addr, u32>,
-    counts: Counts,
-}
-
-/// A chain that waits until its peer receives again.
-#[derive(Debug)]
-struct Delayed {
-    from: Ipv4Addr,
-    conn: ConnId,
-    work: WorkId,
-    writes: Vec<Write>,
-    message: Vec<u8>,
-}
-
-/// What one device has.
-#[derive(Debug)]
-struct Port {
-    listens: bool,
-    events: VecDeque<Event>,
-    conns: HashMap<ConnId, Conn>,
-    memory: HashMap<u32, MemRange>,
-    wake: OwnedFd,
-    calls: u64,
-}
-
-#[derive(Debug)]
-struct Conn {
-    to: Ipv4Addr,
-    other: Option<ConnId>,
-    is_up: bool,
-    chains: usize,
-    free: VecDeque<Slot>,
-    slots: Vec<Vec<u8>>,
-    most_chains: usize,
-    chain_len: usize,
-}
 
 /// A device of a [`ModelNet`].
 #[derive(Debug)]
@@ -175,154 +126,6 @@ impl Devices for ModelNet {
     }
 }
 
-impl Net {
-    fn push(&mut self, to: Ipv4Addr, event: Event) {
-        if let Some(port) = self.ports.get_mut(&to) {
-            port.events.push_back(event);
-            // A counter that is full wakes as well.
-            _ = rustix::io::write(&port.wake, &1_u64.to_ne_bytes());
-        }
-    }
-
-    fn next_conn(&mut self) -> ConnId {
-        self.last_conn += 1;
-        ConnId(self.last_conn)
-    }
-
-    fn conn(&mut self, address: Ipv4Addr, conn: ConnId) -> Option<&mut Conn> {
-        self.ports.get_mut(&address)?.conns.get_mut(&conn)
-    }
-
-    /// Whether the next call of a device is to fail.
-    fn call(&mut self, address: Ipv4Addr) -> Result<(), Errno> {
-        if let Some(port) = self.ports.get_mut(&address) {
-            port.calls += 1;
-        }
-        let Some(left) = self.failing.get_mut(&address) else { return Ok(()) };
-        *left = left.saturating_sub(1);
-        if *left > 0 {
-            return Ok(());
-        }
-        self.failing.remove(&address);
-        Err(Errno::NoMemory)
-    }
-
-    fn is_reachable(&self, a: Ipv4Addr, b: Ipv4Addr) -> bool {
-        !self.cut.contains(&a) && !self.cut.contains(&b)
-    }
-
-    /// Fails both ends of all connections of a device, as nothing is acknowledged.
-    fn fail_all_of(&mut self, address: Ipv4Addr) {
-        let Some(port) = self.ports.get(&address) else { return };
-        let ends: Vec<_> = port.conns.iter().map(|(id, conn)| (*id, conn.to, conn.other)).collect();
-        for (id, to, other) in ends {
-            self.fail(address, id, WorkError::NoResponse);
-            if let Some(other) = other {
-                self.fail(to, other, WorkError::NoResponse);
-            }
-        }
-    }
-
-    /// Fails both ends of a connection that cannot come up.
-    fn fail_connect(&mut self, address: Ipv4Addr, conn: ConnId, to: Ipv4Addr, other: Option<ConnId>) {
-        let error = ConnectError::Unreachable(Errno::TimedOut);
-        let ends = [Some((address, conn)), other.map(|other| (to, other))];
-        for (address, conn) in ends.into_iter().flatten() {
-            if self.conn(address, conn).is_some() {
-                self.push(address, Event::Failed { conn, error });
-            }
-        }
-    }
-
-    fn fail(&mut self, address: Ipv4Addr, conn: ConnId, error: WorkError) {
-        if let Some(its) = self.conn(address, conn).filter(|its| its.is_up) {
-            its.is_up = false;
-            self.push(address, Event::WorkFailed { conn, error });
-        }
-    }
-
-    /// Carries out a chain.
-    fn transmit(
-        &mut self,
-        from: Ipv4Addr,
-        conn: ConnId,
-        work: WorkId,
-        writes: &[Write],
-        message: &[u8],
-    ) -> Result<(), Errno> {
-        let its = self.conn(from, conn).ok_or(Errno::NotConnected)?;
-        let to = its.to;
-        its.chains += 1;
-        if its.chains > its.most_chains || writes.len() + 1 > its.chain_len || message.len() > MESSAGE_SIZE {
-            return Err(Errno::NoMemory);
-        }
-        if self.held_back.contains(&from) || self.held_back.contains(&to) {
-            let (writes, message) = (writes.to_vec(), message.to_vec());
-            self.delayed.push(Delayed { from, conn, work, writes, message });
-            return Ok(());
-        }
-        self.carry(from, conn, work, writes, message)
-    }
-
-    /// Carries the parts of a chain to the peer.
-    fn carry(
-        &mut self,
-        from: Ipv4Addr,
-        conn: ConnId,
-        work: WorkId,
-        writes: &[Write],
-        message: &[u8],
-    ) -> Result<(), Errno> {
-        let its = self.conn(from, conn).ok_or(Errno::NotConnected)?;
-        let (to, other) = (its.to, its.other);
-        let Some(other) = other.filter(|_| its.is_up) else { return Ok(()) };
-        if !self.is_reachable(from, to) || self.conn(to, other).is_none() {
-            self.fail(from, conn, WorkError::NoResponse);
-            self.fail(to, other, WorkError::NoResponse);
-            return Ok(());
-        }
-        for write in writes {
-            let len: u32 = write.from.iter().map(|segment| segment.len).sum();
-            let remote = MemRange { address: write.to as usize, len: len as usize };
-            if !self.covers(to, write.rkey, remote) {
-                self.fail(from, conn, WorkError::RefusedByPeer);
-                self.fail(to, other, WorkError::RefusedByPeer);
-                return Ok(());
-            }
-            let local: Vec<_> = write
-                .from
-                .iter()
-                .map(|segment| MemRange { address: segment.address as usize, len: segment.len as usize })
-                .collect();
-            if !write.from.iter().zip(&local).all(|(segment, range)| self.covers(from, segment.lkey, *range))
-            {
-                self.fail(from, conn, WorkError::Local(4));
-                return Ok(());
-            }
-            let source = MdMemory::scattered(&local).ok_or(Errno::Invalid)?;
-            let sink = MdMemory::contiguous(remote.address, len);
-            lolnd::copy::copy(source.slice(0, len), sink.slice(0, len));
-        }
-        let Some(theirs) = self.conn(to, other) else { return Ok(()) };
-        let Some(slot) = theirs.free.pop_front() else {
-            self.fail(from, conn, WorkError::NotReady);
-            self.fail(to, other, WorkError::NotReady);
-            return Ok(());
-        };
-        theirs.slots[usize::from(slot.0)] = message.to_vec();
-        self.push(to, Event::Received { conn: other, slot, len: message.len() });
-        self.push(from, Event::Sent { conn, work });
-        Ok(())
-    }
-
-    fn covers(&self, address: Ipv4Addr, key: u32, range: MemRange) -> bool {
-        let registered = self.ports.get(&address).and_then(|port| port.memory.get(&key));
-        registered.is_some_and(|its| {
-            its.address <= range.address && range.address + range.len <= its.address + its.len
-        })
-    }
-}
-
 impl ModelDevice {
     /// Refuses a connection, whatever its state, with any reason of the connection manager and private data of any length.
     pub fn refuse(&mut self, conn: ConnId, reason: u16, private_data: Vec<u8>) {
@@ -334,27 +137,6 @@ impl ModelDevice {
         } else {
             net.fail_connect(self.address, conn, to, Some(other));
         }
-    }
-
-    fn conn(to: Ipv4Addr, other: Option<ConnId>) -> Conn {
-        Conn {
-            to,
-            other,
-            is_up: false,
-            chains: 0,
-            free: VecDeque::new(),
-            slots: vec![],
-            most_chains: 0,
-            chain_len: 0,
-        }
-    }
-}
-
-impl Conn {
-    fn set_up(&mut self, setup: Setup) {
-        self.free = (0..setup.receives).map(Slot).collect();
-        self.slots = vec![vec![]; setup.receives.into()];
-        (self.most_chains, self.chain_len) = (setup.chains.into(), setup.chain_len.into());
     }
 }
 
@@ -382,7 +164,7 @@ impl Device for ModelDevice {
         let net = &mut *lock(&self.net.0);
         net.call(self.address)?;
         let (id, other) = (net.next_conn(), net.next_conn());
-        let mut conn = Self::conn(to, Some(other));
+        let mut conn = Conn::new(to, Some(other));
         conn.set_up(setup);
         let listens =
             net.ports.get(&to).filter(|_| net.is_reachable(self.address, to)).map(|port| port.listens);
@@ -399,7 +181,7 @@ impl Device for ModelDevice {
                 net.push(self.address, event);
             }
             Some(true) => {
-                let theirs = Self::conn(self.address, Some(id));
+                let theirs = Conn::new(self.address, Some(id));
                 if let Some(port) = net.ports.get_mut(&to) {
                     port.conns.insert(other, theirs);
                 }
