@@ -1,9 +1,8 @@
 //! Events of a device and its port that belong to no connection.
 
-use super::cm::set_nonblocking;
 use super::ffi::{IBV_PORT_ACTIVE, async_event, ibv_async_event, ibv_context, ibv_gid, ibv_port_attr};
 use super::library::Functions;
-use super::rdma::failed;
+use super::system::{failed, set_nonblocking};
 use crate::device::{Event, OpenError, PortError};
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;

@@ -5,12 +5,11 @@ use super::ffi::{
     rdma_conn_param, rdma_event_channel,
 };
 use super::library::Functions;
-use super::rdma::last_errno;
+use super::system::{last_errno, set_nonblocking};
 use super::unavailable;
 use crate::device::{ConnId, OpenError};
 use libc::{c_int, c_void, in_addr, sockaddr_in};
 use lnet_core::Errno;
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::net::Ipv4Addr;
 use std::os::fd::BorrowedFd;
 use std::ptr::{null, null_mut};
@@ -235,10 +234,4 @@ fn socket_address(address: Ipv4Addr, port: u16) -> sockaddr_in {
         sin_addr: in_addr { s_addr: u32::from(address).to_be() },
         sin_zero: [0; 8],
     }
-}
-
-/// Makes reads of a library's descriptor return at once.
-pub(super) fn set_nonblocking(fd: BorrowedFd<'_>) -> Result<(), Errno> {
-    let flags = fcntl_getfl(fd).map_err(|error| Errno::from(&error.into()))?;
-    fcntl_setfl(fd, flags | OFlags::NONBLOCK).map_err(|error| Errno::from(&error.into()))
 }

@@ -5,7 +5,8 @@ use super::ffi::{
     ibv_qp_cap, ibv_qp_init_attr, ibv_recv_wr, ibv_send_wr, ibv_sge, ibv_wc, rdma_cm_id, status,
 };
 use super::library::Functions;
-use super::rdma::{Protection, last_errno};
+use super::rdma::Protection;
+use super::system::last_errno;
 use crate::device::{ConnId, Event, Setup, Slot, WorkError, WorkId, Write};
 use crate::proto::MESSAGE_SIZE;
 use lnet_core::Errno;

@@ -1,7 +1,8 @@
 //! The RDMA devices of the machine, by libibverbs and librdmacm.
 //!
 //! All calls of the libraries are in this folder: `ffi` declares them, `library` loads them, `cm` is the connection manager, `rdma`
-//! registered memory, `conn` the queues of a connection, `asynchronous` the events of ports, and `device` puts them together.
+//! registered memory, `conn` the queues of a connection, `asynchronous` the events of ports, `system` errors and file descriptors, and
+//! `device` puts them together.
 #![allow(unsafe_code)]
 
 mod asynchronous;
@@ -12,6 +13,7 @@ mod ffi;
 mod library;
 mod locked_memory;
 mod rdma;
+mod system;
 mod unavailable;
 
 use crate::device::{ConnId, Device, Devices, OpenError, OpenOptions};
@@ -42,7 +44,7 @@ impl Devices for MachineDevices {
         locked_memory::check(options.depth)?;
         allow_fork(functions);
         let channel = Channel::new(functions)?;
-        let listener = channel.id(ConnId(0)).map_err(|_| rdma::failed("rdma_create_id"))?;
+        let listener = channel.id(ConnId(0)).map_err(|_| system::failed("rdma_create_id"))?;
         let (address, service) = (options.address, options.service);
         listener.bind(address, service).map_err(|errno| match errno {
             Errno::NoDevice | Errno::AddressNotAvailable => unavailable::not_its_address(address, devices),

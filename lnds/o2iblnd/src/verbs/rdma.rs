@@ -1,12 +1,12 @@
 //! What the connections of a device share: its protection domain, its completion channel, its limits.
 
-use super::cm::set_nonblocking;
 use super::ffi::{
     ABI_IS_EXTENDED, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_ON_DEMAND, IBV_ACCESS_REMOTE_WRITE, IBV_ODP_SUPPORT,
     IBV_ODP_SUPPORT_SEND, IBV_ODP_SUPPORT_WRITE, ibv_comp_channel, ibv_context, ibv_device_attr,
     ibv_device_attr_ex, ibv_mr, ibv_pd, verbs_context,
 };
 use super::library::Functions;
+use super::system::{failed, last_errno, set_nonblocking};
 use crate::device::{OpenError, Paging, Registration};
 use foldhash::HashMap;
 use lnet_core::Errno;
@@ -140,14 +140,4 @@ fn pages_on_demand(context: *mut ibv_context) -> bool {
     };
     let all = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE;
     result == 0 && attributes.odp_general_caps & IBV_ODP_SUPPORT != 0 && attributes.odp_rc_caps & all == all
-}
-
-/// The error of a function that has just failed.
-pub(super) fn last_errno() -> Errno {
-    Errno::from(&std::io::Error::last_os_error())
-}
-
-/// The same, as the reason why a device cannot be opened.
-pub(super) fn failed(call: &'static str) -> OpenError {
-    OpenError::Call { call, errno: last_errno() }
 }
