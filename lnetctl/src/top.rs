@@ -1,10 +1,12 @@
 //! `lnetctl top`: rails and peers, their rates, credits and health, as they change.
 //!
-//! [`model`] turns samples and keys into a view, [`draw`] turns the view into cells on a screen. This file handles the
+//! [`model`] turns samples and keys into a [`view`], [`draw`] turns the view into cells on a screen. This file handles the
 //! terminal, the clock and the node.
 
 pub mod draw;
 pub mod model;
+mod numbers;
+pub mod view;
 
 use crate::cli::Top;
 use lnet_dlc::Backend;

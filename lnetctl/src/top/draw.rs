@@ -1,6 +1,6 @@
 //! Draws a view into the cells of a screen. ASCII only, so that every terminal shows it.
 
-use super::model::{InterfaceState, Row, View};
+use super::view::{InterfaceState, Row, View};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};

@@ -1,8 +1,10 @@
 //! The state of the live view, which is derived from samples and keys. Pure, with the time as an argument.
 
+use super::numbers::{clock, count, mib, seconds, size, time};
+use super::view::{InterfaceState, MAX_HEALTH, Row, View, set_shares};
 use crate::cli::Sort;
-use lnet_dlc::ops::sample::{Rate, Rates, Sample};
-use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer};
+use lnet_dlc::ops::sample::{Rates, Sample};
+use lnet_dlc::request::{LnetStats, LocalNi, NiStatus, Peer};
 use lnet_wire::Reachability;
 use lnet_wire::latency::Delay;
 use std::time::Duration;
@@ -244,9 +246,6 @@ impl Watch {
     }
 }
 
-/// The health value of an interface that never failed, or has recovered.
-const MAX_HEALTH: u32 = 1000;
-
 /// Text about the delays of requests since the sample before: the bounds that half of them and 99 in 100 were below. Without a sample
 /// before, since the node began.
 fn delays(before: Option<&Sample>, sample: &Sample) -> String {
@@ -265,16 +264,6 @@ fn delays(before: Option<&Sample>, sample: &Sample) -> String {
         }
     });
     texts.join("   ")
-}
-
-/// A delay in the largest unit that keeps it at 1 or more.
-fn time(delay: Duration) -> String {
-    match delay.as_nanos() {
-        0..1000 => format!("{} ns", delay.as_nanos()),
-        1000..1_000_000 => format!("{} us", delay.as_micros()),
-        1_000_000..1_000_000_000 => format!("{} ms", delay.as_millis()),
-        _ => format!("{} s", delay.as_secs()),
-    }
 }
 
 /// Text about health: messages resent since the node began, unreachable peers, and unhealthy interfaces, local ones first, each
@@ -318,223 +307,4 @@ fn worst_health(peer: &Peer) -> u32 {
 /// The health that selection uses: 0 for a peer NI that its node reports as down.
 const fn usable_health(ni: &lnet_dlc::request::PeerNi) -> u32 {
     if ni.reported_down { 0 } else { ni.health.value }
-}
-
-/// The bar of each row: its part of the fastest one's rate, by bytes, or by messages where no bytes go.
-fn set_shares(rows: &mut [Row]) {
-    let of = |bytes: bool, row: &Row| if bytes { row.rate.bytes() } else { row.rate.messages() };
-    let bytes = rows.iter().any(|row| row.rate.bytes() > 0.0);
-    let most = rows.iter().map(|row| of(bytes, row)).fold(0.0, f64::max);
-    for row in rows {
-        row.share = if most > 0.0 { of(bytes, row) / most } else { 0.0 };
-    }
-}
-
-/// The content of the screen, as text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct View {
-    /// The node's name; empty while none was seen.
-    pub node: String,
-    /// The time since the view began, and the interval between samples.
-    pub watching: String,
-    /// Whether the picture stands still.
-    pub paused: bool,
-    /// The node's message counters since it began.
-    pub totals: String,
-    /// The node's message and byte rates in the last interval.
-    pub rates: String,
-    /// The delays of requests in the last interval.
-    pub delays: String,
-    /// Resent messages, unreachable peers, and unhealthy interfaces.
-    pub health: String,
-    /// The node's interfaces, net by net.
-    pub rails: Vec<Row>,
-    /// Peers, in order.
-    pub peers: Vec<Row>,
-    /// The number of all peers, sampled or not.
-    pub peer_count: usize,
-    /// Peers above the first that is shown.
-    pub skipped: usize,
-    /// The name of the peers' order.
-    pub sort: &'static str,
-    /// The reason why the last sample failed.
-    pub problem: Option<String>,
-}
-
-/// A rail or a peer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    /// The interface's NID; the primary NID of a peer.
-    pub nid: String,
-    /// The name of an interface; for a peer, the number of its NIDs.
-    pub detail: String,
-    /// The state of the interface.
-    pub state: InterfaceState,
-    /// The health value, 0 to 1000.
-    pub health: String,
-    /// The send credits: now, and the lowest number so far.
-    pub credits: String,
-    /// Messages per second, in both directions.
-    pub messages: String,
-    /// MiB sent per second.
-    pub sent: String,
-    /// MiB received per second.
-    pub received: String,
-    /// The rate as a part of the fastest row's, 0 to 1.
-    pub share: f64,
-    rate: Rate,
-}
-
-impl Row {
-    fn with_rate(rate: Rate) -> Self {
-        Self {
-            messages: count(rate.messages()),
-            sent: mib(rate.sent_bytes),
-            received: mib(rate.received_bytes),
-            rate,
-            ..Self::default()
-        }
-    }
-}
-
-/// The state of an interface (dbg-030): derived, not stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InterfaceState {
-    /// The interface works.
-    #[default]
-    Active,
-    /// The interface works, but its health is below 1000.
-    Degraded,
-    /// The interface does not work.
-    Failed,
-    /// A peer to which no path can be used.
-    Unreachable,
-    /// A peer from which nothing has ever arrived.
-    Unknown,
-}
-
-impl InterfaceState {
-    /// The state of a local interface: as the node reports it, or derived from its health if the node reports none.
-    fn of(ni: &LocalNi) -> Self {
-        match ni.health.state {
-            Some(NiState::Active) => Self::Active,
-            Some(NiState::Degraded) => Self::Degraded,
-            Some(NiState::Failed) => Self::Failed,
-            None => {
-                let no_health = ni.nid.is_loopback();
-                let broken = ni.status == NiStatus::Down || ni.health.fatal_error;
-                match no_health {
-                    true => Self::new(broken, MAX_HEALTH),
-                    false => Self::new(broken || ni.health.value == 0, ni.health.value),
-                }
-            }
-        }
-    }
-
-    const fn new(broken: bool, health: u32) -> Self {
-        match (broken, health) {
-            (true, _) => Self::Failed,
-            (false, 0..MAX_HEALTH) => Self::Degraded,
-            (false, _) => Self::Active,
-        }
-    }
-
-    /// The state in at most four letters.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Active => "up",
-            Self::Degraded => "degr",
-            Self::Failed => "fail",
-            Self::Unreachable => "down",
-            Self::Unknown => "unkn",
-        }
-    }
-}
-
-/// An interval that people can read.
-fn seconds(time: Duration) -> String {
-    let text = format!("{:.1}", time.as_secs_f64());
-    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
-}
-
-/// A time as hours, minutes and seconds.
-fn clock(time: Duration) -> String {
-    let seconds = time.as_secs();
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
-}
-
-/// A number in at most six characters.
-fn count(number: f64) -> String {
-    match number {
-        0.0..9.95 if number.fract() != 0.0 => format!("{number:.1}"),
-        ..999_999.5 => format!("{number:.0}"),
-        ..999_950_000.0 => format!("{:.1}M", number / 1e6),
-        _ => format!("{:.1}G", number / 1e9),
-    }
-}
-
-/// MiB in at most seven characters.
-fn mib(bytes: f64) -> String {
-    let mib = bytes / f64::from(1 << 20);
-    match mib {
-        ..9999.995 => format!("{mib:.2}"),
-        _ => format!("{mib:.0}"),
-    }
-}
-
-/// A number of bytes with a unit.
-fn size(bytes: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = bytes as f64;
-    let mut name = "B";
-    for unit in units {
-        if value < 1024.0 {
-            break;
-        }
-        (value, name) = (value / 1024.0, unit);
-    }
-    if name == "B" { format!("{bytes} B") } else { format!("{value:.1} {name}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_stay_within_their_columns() {
-        let table = [
-            (0.0, "0"),
-            (0.5, "0.5"),
-            (3.0, "3"),
-            (9.96, "10"),
-            (999_999.0, "999999"),
-            (1.5e6, "1.5M"),
-            (2e9, "2.0G"),
-        ];
-        for (number, expected) in table {
-            assert_eq!(count(number), expected, "{number}");
-        }
-        let table = [(0.0, "0.00"), (1048576.0, "1.00"), (12e9, "11444"), (1e3, "0.00"), (1e4, "0.01")];
-        for (bytes, expected) in table {
-            assert_eq!(mib(bytes), expected, "{bytes}");
-        }
-        let table = [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (u64::MAX, "16.0 EiB")];
-        for (bytes, expected) in table {
-            assert_eq!(size(bytes), expected, "{bytes}");
-        }
-        assert_eq!(clock(Duration::from_secs(3661)), "01:01:01");
-    }
-
-    #[test]
-    fn a_state_is_derived_from_health() {
-        let table = [
-            ((false, 1000), InterfaceState::Active),
-            ((false, 999), InterfaceState::Degraded),
-            ((false, 0), InterfaceState::Degraded),
-            ((true, 1000), InterfaceState::Failed),
-        ];
-        for ((broken, health), expected) in table {
-            assert_eq!(InterfaceState::new(broken, health), expected, "{broken} {health}");
-        }
-    }
 }
