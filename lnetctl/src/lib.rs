@@ -14,6 +14,7 @@ pub mod commands;
 pub mod doctor;
 pub mod generate;
 pub mod lctl;
+pub mod node;
 pub mod output;
 pub mod own_node;
 pub mod run;

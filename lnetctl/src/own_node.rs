@@ -1,7 +1,7 @@
 //! A node for the length of one command: for commands that only ask other nodes, where no node runs.
 
 use crate::cli::{Command, Peer};
-use crate::run::Node;
+use crate::node::Node;
 use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_node::StartConfig;
 use lnet_wire::{Errno, Pid};

@@ -3,6 +3,7 @@
 use crate::cli::{self, Cli, Command, Format, Globals};
 use crate::cluster;
 use crate::commands::{self, CommandOutcome, Context};
+use crate::node::{Connect, Node};
 use crate::output::{self, Notes, Streams};
 use crate::own_node::{self, Choice};
 use clap::error::ErrorKind;
@@ -15,20 +16,6 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;
 
-/// A backend that can explain why there is no node.
-pub trait Node: Backend {
-    /// Returns the reason why the last request reached no node, and a remedy.
-    fn explain(&self) -> Option<String> {
-        None
-    }
-
-    /// Starts another node, on these networks, for a command that finds none.
-    fn own_node(&self, networks: &str) -> Result<Box<dyn Node>, Errno> {
-        let _ = networks;
-        Err(Errno::NotSupported)
-    }
-}
-
 impl Node for Client {
     fn explain(&self) -> Option<String> {
         Self::explain(self)
@@ -38,9 +25,6 @@ impl Node for Client {
         own_node::start(networks)
     }
 }
-
-/// Makes the connection to a node, by its name or to the only one; connects at the first request.
-pub type Connect<'a> = &'a dyn Fn(Option<String>) -> Box<dyn Node>;
 
 /// The result of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,9 @@
 pub(crate) mod completion;
 
 use crate::cli::{self, Globals};
+use crate::node::Connect;
 use crate::output::Streams;
-use crate::run::{self, Connect, LineEnd};
+use crate::run::{self, LineEnd};
 use completion::Completion;
 use lnet_dlc::ReturnCode;
 use rustyline::error::ReadlineError;

@@ -11,8 +11,9 @@ use lnet_dlc::request::AppliedUdsp;
 use lnet_dlc::{Reply, Request};
 use lnet_wire::Errno;
 use lnetctl::cli::Globals;
+use lnetctl::node::Node;
 use lnetctl::output::Streams;
-use lnetctl::run::{self, LineEnd, Node};
+use lnetctl::run::{self, LineEnd};
 
 /// The expected outcome of a form.
 #[derive(Clone, Copy, Debug)]

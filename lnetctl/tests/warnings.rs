@@ -8,8 +8,9 @@ use fake::{Changes, one_interface};
 use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_wire::Errno;
 use lnetctl::cli::Globals;
+use lnetctl::node::Node;
 use lnetctl::output::Streams;
-use lnetctl::run::{self, LineEnd, Node};
+use lnetctl::run::{self, LineEnd};
 
 /// A node that warns of each interface that is added, and refuses peers.
 struct WarningNode;

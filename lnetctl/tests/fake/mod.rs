@@ -13,7 +13,7 @@ use lnet_dlc::{Backend, CptList, Reply, Request, RequestError};
 use lnet_settings::Value;
 use lnet_wire::latency::{Delay, Histogram};
 use lnet_wire::{Errno, Nid};
-use lnetctl::run::Node;
+use lnetctl::node::Node;
 use std::cell::RefCell;
 use std::rc::Rc;
 
