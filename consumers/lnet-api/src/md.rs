@@ -30,7 +30,7 @@ pub struct MdSpec<R = Arc<Region>> {
     pub max_size: Option<u32>,
     /// The MD of the bulk data that the message belongs to: LNet prefers an NI near its memory.
     pub bulk_md: Option<Md>,
-    /// A number for the handler, which may have several descriptors: [`Event::tag`].
+    /// A number for the handler, which may have several descriptors: [`Event::tag`](crate::Event::tag).
     pub tag: u32,
 }
 
