@@ -37,7 +37,7 @@ pub(super) struct Delayed {
     pub(super) message: Vec<u8>,
 }
 
-/// What one device has.
+/// The state of one device.
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) listens: bool,
