@@ -7,7 +7,8 @@ use std::process::Command;
 use std::time::SystemTime;
 
 /// Returns the directory of `lnetctl` and `lnetd`, with their current builds. Cargo builds the programs of other packages only if the tests
-/// of those run, too; they are built here if one of their sources is newer.
+/// of those run, too; they are built here if one of their sources is newer. Where the variable `PROGRAMS_ARE_BUILT` is set, they have
+/// been built with the tests.
 pub fn programs() -> PathBuf {
     let test = env::current_exe().unwrap();
     let bin = test.parent().and_then(Path::parent).unwrap();
@@ -16,7 +17,8 @@ pub fn programs() -> PathBuf {
         Some("debug") | None => "dev",
         Some(profile) => profile,
     };
-    if ["lnetctl", "lnetd"].iter().all(|program| is_built(&bin.join(program))) {
+    let are_built = || ["lnetctl", "lnetd"].iter().all(|program| is_built(&bin.join(program)));
+    if env::var_os("PROGRAMS_ARE_BUILT").is_some() || are_built() {
         return bin.to_owned();
     }
     let status = Command::new(env!("CARGO"))
