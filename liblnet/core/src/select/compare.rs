@@ -1,6 +1,6 @@
 //! Comparison of candidates by one criterion after the other, and the reasons that it gives.
 
-use super::criteria::Criterion;
+use super::criterion::Criterion;
 use crate::model::RulePriority;
 use std::cmp::Ordering;
 use std::fmt;
@@ -218,7 +218,7 @@ macro_rules! candidate {
                     let values = candidate!(@shown $shows, $its.$field, $best.$field);
                     return Reason::new(candidate!(@criterion $because), values);
                 })+
-                Reason::from($crate::select::criteria::Criterion::Order)
+                Reason::from($crate::select::criterion::Criterion::Order)
             }
         }
 
@@ -239,7 +239,7 @@ macro_rules! candidate {
         }
     };
     (@criterion ($criterion:expr)) => { $criterion };
-    (@criterion $criterion:ident) => { $crate::select::criteria::Criterion::$criterion };
+    (@criterion $criterion:ident) => { $crate::select::criterion::Criterion::$criterion };
     (@shown nothing, $its:expr, $best:expr) => { None };
     (@shown value, $its:expr, $best:expr) => {{
         use $crate::select::compare::Shown;

@@ -1,7 +1,8 @@
 //! Tests of the lists of criteria: their order as tables, and the code that is derived from them against a naive walk over them.
 
 use super::compare::{ALL, Candidate, LASTING, Scope, best, explained};
-use super::criteria::{Criterion, GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use super::criteria::{GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use super::criterion::Criterion;
 use super::path_state::PathState;
 use crate::model::{LOWEST_PRIORITY, RouteState};
 use proptest::prelude::*;

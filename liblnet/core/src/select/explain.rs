@@ -2,7 +2,8 @@
 
 use super::chosen_path::ChosenPath;
 use super::compare::{ALL, Candidate, Explained, LASTING, Reason, explained};
-use super::criteria::{Criterion, LocalNiCandidate};
+use super::criteria::LocalNiCandidate;
+use super::criterion::Criterion;
 use super::direct::{local_nis, shared_nets};
 use super::families::{are_mixed, are_mixed_to, candidates, candidates_to};
 use super::other_paths::is_avoided;

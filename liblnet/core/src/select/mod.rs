@@ -6,6 +6,7 @@
 mod chosen_path;
 mod compare;
 mod criteria;
+mod criterion;
 mod direct;
 mod explain;
 mod families;
@@ -25,7 +26,7 @@ use chosen_path::Choice;
 pub use chosen_path::ChosenPath;
 pub(crate) use chosen_path::{PathEnds, answered, answered_on_only_net};
 pub use compare::Reason;
-pub use criteria::Criterion;
+pub use criterion::Criterion;
 pub(crate) use direct::do_rules_distinguish_local;
 pub use explain::{Explanation, Loser, explain};
 pub(crate) use in_turn::{
@@ -38,8 +39,9 @@ pub(crate) use other_paths::{
     is_usable, local_nis_to, local_nis_to_try, may_try_other_path,
 };
 pub use path_request::{PathRequest, Paths};
+pub(crate) use path_state::route_state;
 pub(crate) use peer_nis::do_rules_distinguish;
-pub(crate) use routed::{may_be_routed, route_state, routes_to};
+pub(crate) use routed::{may_be_routed, routes_to};
 
 use crate::model::{Nets, Ni, Peer, PeerNi, can_reach};
 use compare::best;

@@ -1,7 +1,7 @@
 //! The paths between this node and a peer, apart from the one that a message has.
 
 use super::path_request::Paths;
-use super::routed::route_state;
+use super::path_state::route_state;
 use crate::model::{ActiveRoute, AddressFamily, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState, can_reach};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The state of the path between a local NI and a peer NI, as selection compares it.
+//! The state of the path between a local NI and a peer NI, and of a route, as selection compares them.
 
 use super::path_request::PathRequest;
-use crate::model::{Ni, PeerNi};
+use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
 use std::sync::Weak;
 
 /// The state of a path, the best first.
@@ -53,5 +53,23 @@ fn unproven(ni: &Ni, peer_ni: &PeerNi) -> PathState {
     match ni.is_neighbour(peer_ni.nid()) {
         true => PathState::UnprovenOnLink,
         false => PathState::Unproven,
+    }
+}
+
+/// The state of a route. One by a NID of this node itself is never used.
+pub(crate) fn route_state(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> RouteState {
+    route_state_by(route, &route.gateway.peer_now(), nets, terms)
+}
+
+/// The state of a route whose gateway is `gateway` now.
+pub(super) fn route_state_by(
+    route: &ActiveRoute,
+    gateway: &Peer,
+    nets: &Nets,
+    terms: GatewayTerms,
+) -> RouteState {
+    match nets.ni(route.route.gateway) {
+        Some(_) => RouteState::Excluded,
+        None => route.state(gateway, terms, |net| nets.net(net).is_some()),
     }
 }

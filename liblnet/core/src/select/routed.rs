@@ -9,11 +9,11 @@ use super::families::{are_mixed, best_peer_ni_from};
 use super::hop::Hop;
 use super::is_named_only;
 use super::path_request::{PathRequest, Paths};
-use super::path_state::{PathState, path_state};
+use super::path_state::{PathState, path_state, route_state_by};
 use super::peer_nis::best_peer_ni;
 use super::preferring::Preferring;
 use super::reach::Reach;
-use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState, can_reach};
+use crate::model::{ActiveRoute, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState, can_reach};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -176,19 +176,6 @@ fn hop_by<'a>(
 /// Compares the discovery states and not the numbers of the peers: a peer that exists only for an explanation has its own number.
 fn is_same_peer(one: &Peer, other: &Peer) -> bool {
     Arc::ptr_eq(&one.discovery, &other.discovery)
-}
-
-/// The state of a route. One by a NID of this node itself is never used.
-pub(crate) fn route_state(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> RouteState {
-    route_state_by(route, &route.gateway.peer_now(), nets, terms)
-}
-
-/// The state of a route whose gateway is `gateway` now.
-fn route_state_by(route: &ActiveRoute, gateway: &Peer, nets: &Nets, terms: GatewayTerms) -> RouteState {
-    match nets.ni(route.route.gateway) {
-        Some(_) => RouteState::Excluded,
-        None => route.state(gateway, terms, |net| nets.net(net).is_some()),
-    }
 }
 
 /// Whether the gateway of a route has turned out not to take origins.
