@@ -1,13 +1,10 @@
 //! The division of a machine into CPU partitions.
 
-use super::pattern::Pattern;
+use super::pattern::{MAX_CPTS, Pattern};
 use super::{Cpt, LOCAL_DISTANCE};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use thiserror::Error;
-
-/// The maximum number of partitions (NU-1).
-pub const MAX_CPTS: usize = 256;
 
 /// The distance between two nodes, if the machine does not report it.
 const REMOTE_DISTANCE: u32 = 20;

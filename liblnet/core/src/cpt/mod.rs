@@ -5,8 +5,8 @@
 mod layout;
 mod pattern;
 
-pub use layout::{Hardware, Layout, LayoutError, MAX_CPTS, NumaNode, default_count};
-pub use pattern::{Pattern, PatternError};
+pub use layout::{Hardware, Layout, LayoutError, NumaNode, default_count};
+pub use pattern::{MAX_CPTS, Pattern, PatternError};
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -1,12 +1,13 @@
 //! Partitions in the operator's notation: `0[0,2] 1[1,3]` by CPUs, `N 0[0] 1[1]` by NUMA nodes, `N` one for each
 //! node.
 
-use super::layout::MAX_CPTS;
 use lnet_wire::{Expression, TextError};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
+/// The maximum number of partitions (NU-1).
+pub const MAX_CPTS: usize = 256;
 /// The highest number that a CPU or node may have.
 const MAX_NUMBER: u32 = 0xffff;
 
