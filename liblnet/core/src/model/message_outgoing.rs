@@ -10,13 +10,11 @@ use super::peer_ni::PeerNi;
 use super::provenance::{CarriedOrigin, MessageOrigin};
 use crate::environment::time::Time;
 use crate::memory::{MemSlice, MemoryOwner};
+use lnet_wire::header::HEADER_LEN;
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
 use std::num::NonZeroU64;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-
-/// The length of a header on the wire in bytes.
-const HEADER_LEN: u64 = 72;
 
 /// Methods for drivers.
 impl OutgoingMessage {
@@ -202,7 +200,7 @@ impl OutgoingMessage {
 
     /// The length of the message on the wire in bytes, header included.
     pub(crate) const fn wire_len(&self) -> u64 {
-        HEADER_LEN + self.head.header.payload_length as u64
+        HEADER_LEN as u64 + self.head.header.payload_length as u64
     }
 }
 
