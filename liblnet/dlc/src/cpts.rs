@@ -5,8 +5,6 @@ use lnet_wire::text::{Problem, TextError};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most partitions one list may name.
-const MAX_CPTS: usize = 128;
 /// The most partitions of a node: each interface has credits for every one.
 const MAX_TOLD: usize = 4096;
 
@@ -16,6 +14,9 @@ const MAX_TOLD: usize = 4096;
 pub struct CptList(Vec<u32>);
 
 impl CptList {
+    /// The most partitions that one list may name, `LNET_MAX_SHOW_NUM_CPT`.
+    pub const MAX_CPTS: usize = 128;
+
     /// A list of exactly these partitions.
     pub const fn new(cpts: Vec<u32>) -> Self {
         Self(cpts)
@@ -47,8 +48,8 @@ impl FromStr for CptList {
     /// Reads a number or a bracketed list of at most 128 numbers, and at least one: `[3-1]` is an error.
     fn from_str(text: &str) -> Result<Self, TextError> {
         let expression = Expression::parse(text, 0..=u32::MAX)?;
-        let too_many = |_| TextError { problem: Problem::OutOfBounds(0, MAX_CPTS as u32 - 1), at: 0 };
-        match expression.values(MAX_CPTS).map_err(too_many)? {
+        let too_many = |_| TextError { problem: Problem::OutOfBounds(0, Self::MAX_CPTS as u32 - 1), at: 0 };
+        match expression.values(Self::MAX_CPTS).map_err(too_many)? {
             none if none.is_empty() => Err(TextError { problem: Problem::Empty, at: 0 }),
             cpts => Ok(Self(cpts)),
         }

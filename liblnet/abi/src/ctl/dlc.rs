@@ -20,8 +20,6 @@ use std::net::Ipv4Addr;
 
 /// The size of a text, `LNET_MAX_STR_LEN`.
 const TEXT: usize = 128;
-/// The most CPTs in a structure, `LNET_MAX_SHOW_NUM_CPT`.
-const MAX_CPTS: usize = 128;
 /// The size of `struct lnet_ioctl_config_data`, and the offset of the data that follows it.
 const CONFIG_DATA: usize = 184;
 const CONFIG_BULK: usize = 180;
@@ -448,12 +446,12 @@ const fn status(ni: &LocalNi) -> u32 {
 }
 
 fn cpts(data: &Bytes<'_>) -> CptList {
-    let count = (data.u32(2704) as usize).min(MAX_CPTS);
+    let count = (data.u32(2704) as usize).min(CptList::MAX_CPTS);
     CptList::new((0..count).map(|i| data.u32(2192 + 4 * i)).collect())
 }
 
 fn put_cpts(data: &mut Bytes<'_>, offset: usize, cpts: &CptList) {
-    for (i, cpt) in cpts.as_slice().iter().take(MAX_CPTS).enumerate() {
+    for (i, cpt) in cpts.as_slice().iter().take(CptList::MAX_CPTS).enumerate() {
         data.put_u32(offset + 4 * i, *cpt);
     }
 }

@@ -13,8 +13,6 @@ use std::ptr;
 
 /// The number that stands for any net, `LNET_NET_ANY`.
 const NET_ANY: __u32 = __u32::MAX;
-/// The most CPTs that one interface may name (`LNET_MAX_SHOW_NUM_CPT`).
-const MAX_CPTS: usize = 128;
 
 /// Makes a descriptor without a net and without interfaces.
 #[unsafe(no_mangle)]
@@ -92,7 +90,7 @@ pub(super) unsafe fn take(descr: *mut lnet_dlc_network_descr) -> (Option<String>
 pub(super) unsafe fn cpts(list: *mut cfs_expr_list) -> Option<CptList> {
     // SAFETY: NULL, or an expression of the calling program's, which is there and unchanged until the C function returns.
     let list = unsafe { ExprList::new(list) }?;
-    expression::from_c(Some(list)).values(MAX_CPTS).ok().map(CptList::new)
+    expression::from_c(Some(list)).values(CptList::MAX_CPTS).ok().map(CptList::new)
 }
 
 /// # Safety
