@@ -3,10 +3,7 @@
 use super::{CommandOutcome, Context};
 use crate::cli::Route;
 use lnet_dlc::SeqNo;
-use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter};
-
-/// The operations' value for an option that is not given.
-const UNSAID: i32 = -1;
+use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter, UNSAID};
 
 pub(super) fn run(command: &Route, cx: &mut Context<'_>) -> CommandOutcome {
     match command {

@@ -5,7 +5,7 @@ use super::{OnFailure, call, show, text};
 use crate::cyaml::convert::TreeOut;
 use crate::entry::InString;
 use lnet_dlc::ops::policy::{RuleAction, RuleEffect};
-use lnet_dlc::ops::selection::{self, Selection};
+use lnet_dlc::ops::selection::{self, SELECTION, Selection};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_int, c_uint};
 
@@ -69,8 +69,6 @@ pub extern "C" fn _lustre_lnet_selection_show(
         }
     })
 }
-
-const SELECTION: &str = "selection";
 
 /// The criteria of rules of a `selection_type`.
 fn subject<'a>(r#type: c_int, first: Option<&'a str>, second: Option<&'a str>) -> Option<Selection<'a>> {

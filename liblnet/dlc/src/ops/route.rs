@@ -121,7 +121,7 @@ pub fn show(
 const ROUTE: &str = "route";
 
 /// The number that means, in the C API, that no number is given.
-const UNSAID: i32 = -1;
+pub const UNSAID: i32 = -1;
 
 fn asked(config: &RouteConfig<'_>) -> Result<Vec<AskedRoute>, OpError> {
     let (net, gateways) = ends(config.net, config.gateways)?;

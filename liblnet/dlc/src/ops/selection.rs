@@ -19,7 +19,8 @@ pub enum Selection<'a> {
     Peer(Option<&'a str>, Option<&'a str>),
 }
 
-const SELECTION: &str = "selection";
+/// The object of these operations in reports.
+pub const SELECTION: &str = "selection";
 
 /// The errors in the criteria of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
