@@ -1,10 +1,11 @@
 //! The state of the live view, which is derived from samples and keys. Pure, with the time as an argument.
 
 use super::numbers::{clock, count, mib, seconds, size, time};
-use super::view::{InterfaceState, MAX_HEALTH, Row, View, set_shares};
+use super::view::{InterfaceState, Row, View, set_shares};
 use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rates, Sample};
 use lnet_dlc::request::{LnetStats, LocalNi, NiStatus, Peer};
+use lnet_settings::MAX_HEALTH;
 use lnet_wire::Reachability;
 use lnet_wire::latency::Delay;
 use std::time::Duration;

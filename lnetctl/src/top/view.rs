@@ -3,9 +3,7 @@
 use super::numbers::{count, mib};
 use lnet_dlc::ops::sample::Rate;
 use lnet_dlc::request::{LocalNi, NiState, NiStatus};
-
-/// The health value of an interface that never failed, or has recovered.
-pub(super) const MAX_HEALTH: u32 = 1000;
+use lnet_settings::MAX_HEALTH;
 
 /// The content of the screen, as text.
 #[derive(Clone, Debug, Default, PartialEq)]
