@@ -3,6 +3,7 @@
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_os::descriptor::listen_unix;
 use lnet_os::peer_cred::connect;
+use rustix::event::Timespec;
 use rustix::fs::{FlockOperation, Gid, Mode, OFlags, chown, fchmod, flock, open};
 use rustix::io::retry_on_intr;
 use std::fs;
@@ -18,6 +19,17 @@ pub(crate) struct NamedSocket {
     pub(crate) socket: UnixListener,
     /// The socket's file, which is removed when this is dropped; `None` if it is not the node's.
     _file: Option<SocketFile>,
+}
+
+/// The pause before the next `accept` after one that failed for lack of descriptors or memory.
+const RETRY_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// The interval of reports on suppressed log lines.
+const LOG_INTERVAL: Timespec = Timespec { tv_sec: lnet_log::PERIOD.as_secs().cast_signed(), tv_nsec: 0 };
+
+/// Returns the longest time for which a thread waits for clients: until it reports suppressed log lines, or, if it pauses after an
+/// `accept` that failed, until it tries again.
+pub(crate) const fn accept_timeout(is_pausing: bool) -> &'static Timespec {
+    if is_pausing { &RETRY_INTERVAL } else { &LOG_INTERVAL }
 }
 
 /// Who may connect to a socket.

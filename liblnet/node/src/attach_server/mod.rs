@@ -27,7 +27,7 @@ mod waiting_calls;
 pub use crate::named_socket::SocketAccess;
 
 use crate::clock::MonotonicClock;
-use crate::named_socket::NamedSocket;
+use crate::named_socket::{NamedSocket, accept_timeout};
 use crate::node::Node;
 use client::{Client, Place};
 use lnd_common::sync::lock;
@@ -40,7 +40,7 @@ use lnet_os::peer_cred::PeerCred;
 use lnet_os::thread::JoinHandle;
 use nix::unistd::Group;
 use pids::Pids;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use status::Status;
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
@@ -137,10 +137,6 @@ fn invalid(text: String) -> io::Error {
 
 /// The stack size of the server's threads in bytes: a thread carries out whole operations of the core.
 const STACK: usize = 512 * 1024;
-/// The pause before the next `accept` after one that failed for lack of descriptors or memory.
-const ACCEPT_RETRY_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// The interval of reports on suppressed log lines.
-const LOG_INTERVAL: Timespec = Timespec { tv_sec: lnet_log::PERIOD.as_secs().cast_signed(), tv_nsec: 0 };
 
 /// The server for programs. Dropping it calls [`AttachServer::stop`].
 #[derive(Debug)]
@@ -252,9 +248,8 @@ impl Shared {
             if !is_pausing {
                 waited_for.push(PollFd::new(&named.socket, PollFlags::IN));
             }
-            let timeout = if is_pausing { &ACCEPT_RETRY_INTERVAL } else { &LOG_INTERVAL };
             // An error, such as EINTR, is as good as an event.
-            _ = poll(&mut waited_for, Some(timeout));
+            _ = poll(&mut waited_for, Some(accept_timeout(is_pausing)));
             self.log.poll(self.clock.now());
             is_pausing = false;
             self.join_ended();

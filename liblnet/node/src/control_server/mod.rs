@@ -9,7 +9,7 @@ mod connection;
 mod listener;
 mod log;
 
-use crate::named_socket::{NamedSocket, SocketAccess};
+use crate::named_socket::{NamedSocket, SocketAccess, accept_timeout};
 use clients::Clients;
 use listener::{Access, ControlListener};
 use lnet_dlc::Backend;
@@ -18,7 +18,7 @@ use lnet_log::{History, LogClass, write_line};
 use lnet_os::descriptor::{accept_unix, unix_pair};
 use lnet_os::thread::JoinHandle;
 use log::ServerLog;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -171,10 +171,6 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The stack size of the server's threads in bytes, enough to parse JSON and to add an interface.
 const STACK: usize = 512 * 1024;
-/// The pause before the next `accept` after one that failed for lack of descriptors or memory.
-const ACCEPT_RETRY_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// The interval of reports on suppressed log lines.
-const LOG_INTERVAL: Timespec = Timespec { tv_sec: lnet_log::PERIOD.as_secs().cast_signed(), tv_nsec: 0 };
 
 fn accept(
     listeners: &[(ControlListener, Arc<Clients>)],
@@ -192,7 +188,7 @@ fn accept(
             );
         }
         log.poll();
-        match poll(&mut waited_for, Some(if pausing { &ACCEPT_RETRY_INTERVAL } else { &LOG_INTERVAL })) {
+        match poll(&mut waited_for, Some(accept_timeout(pausing))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => {
                 write_line!(
