@@ -3,6 +3,7 @@
 use super::call::{ReplyContent, SessionNumber};
 use super::name::Name;
 use super::test_spec::TestSpec;
+use crate::wire::Features;
 use lnet_wire::ProcessId;
 
 /// The number that identifies an RPC of a console.
@@ -13,10 +14,8 @@ pub struct RpcId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BatchNumber(pub u64);
 
-/// The feature that bulk may have any length (lnet-selftest 10).
-pub const BULK_LEN: u32 = 1;
-/// All features that this console knows.
-pub const KNOWN_FEATURES: u32 = BULK_LEN;
+/// All features that this console knows (lnet-selftest 10).
+pub const KNOWN_FEATURES: u32 = Features::KNOWN.0;
 
 /// A request to a node's framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,14 +88,10 @@ pub enum RpcBody {
         concurrency: u32,
         /// The kind of each RPC, with its parameters.
         test: TestSpec,
-        /// The servers, which the node fetches as bulk. At most [`MAX_DESTINATIONS`].
+        /// The servers, which the node fetches as bulk. At most [`SAFE_DESTINATIONS`](crate::wire::SAFE_DESTINATIONS).
         destinations: Vec<ProcessId>,
     },
 }
-
-/// The number of destinations that fit into the first page of the list. Longer lists make some kernel nodes crash
-/// (lnet-selftest 5.6).
-pub const MAX_DESTINATIONS: usize = 341;
 
 /// The content of a reply.
 #[derive(Clone, Debug, PartialEq)]

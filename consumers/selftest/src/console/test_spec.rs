@@ -4,11 +4,6 @@ use crate::wire::{self, BrwParameters, UnsafeParameters};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The largest bulk: 1 MiB (lnet-selftest 1).
-pub const MAX_BULK: u32 = 1 << 20;
-/// The most RPCs at once between two nodes of a test.
-pub const MAX_CONCURRENCY: u32 = 1024;
-
 /// The kind and parameters of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -98,6 +93,7 @@ impl fmt::Display for TestSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::MAX_BULK;
 
     #[test]
     fn what_a_kernel_node_does_not_survive_cannot_be_asked_for() {

@@ -20,7 +20,8 @@ pub const MAX_BULK: u32 = 1 << 20;
 pub const MAX_CONCURRENCY: u32 = 1024;
 /// The most destinations that a message may name.
 pub const MAX_DESTINATIONS: u32 = 256 * DESTINATIONS_PER_PAGE;
-/// The most destinations of a list that all nodes read in the same way (selftest 5.6).
+/// The most destinations of a list that all nodes read in the same way: those of its first page. Longer lists make some kernel nodes
+/// crash (selftest 5.6).
 pub const SAFE_DESTINATIONS: u32 = DESTINATIONS_PER_PAGE;
 /// The number of destinations in a page of their list.
 pub const DESTINATIONS_PER_PAGE: u32 = 341;
@@ -35,4 +36,4 @@ pub const BRW_POISON: u64 = 0xbeef_beef_beef_beef;
 /// The magic of pings.
 pub const PING_MAGIC: u32 = 0xbabe_face;
 /// The PID of all nodes that a console names.
-pub const LST_PID: u32 = 12345;
+pub const LST_PID: u32 = lnet_wire::Pid::LUSTRE.0;

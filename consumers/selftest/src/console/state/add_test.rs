@@ -4,9 +4,10 @@ use super::{CommandId, Console, Session, WAIT};
 use crate::console::batches::{Instance, Test};
 use crate::console::call::{AddTest, Operation, Response, TransactionResult};
 use crate::console::refusal::{Object, Refusal};
-use crate::console::rpc::{BULK_LEN, MAX_DESTINATIONS, RpcBody};
-use crate::console::test_spec::{MAX_CONCURRENCY, TestSpec};
+use crate::console::rpc::RpcBody;
+use crate::console::test_spec::TestSpec;
 use crate::console::transaction::{Purpose, Transaction};
+use crate::wire::{Features, MAX_CONCURRENCY, SAFE_DESTINATIONS};
 use std::time::Duration;
 
 impl Console {
@@ -81,12 +82,12 @@ impl Session {
             }
         }
         let span = test.distribution.span.get() as usize;
-        if span > to.nodes.len() || span > MAX_DESTINATIONS {
-            let most = to.nodes.len().min(MAX_DESTINATIONS);
+        let most = to.nodes.len().min(SAFE_DESTINATIONS as usize);
+        if span > most {
             return invalid(format!("a span of {span}: group `{}` can have at most {most}", test.to));
         }
         if let TestSpec::Brw(brw) = test.test
-            && self.features & BULK_LEN == 0
+            && !Features(self.features).has_bulk_len()
             && brw.offset() != 0
         {
             return invalid("offsets: the nodes of this session do not know them".to_owned());
