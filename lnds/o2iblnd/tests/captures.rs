@@ -216,7 +216,7 @@ fn rejects_have_the_reasons_of_the_table() {
                 assert_eq!((*number, Reject::decode(data)), (8, Err(ProtoError::BadMagic(0))));
                 continue;
             }
-            assert_eq!(u32::from(*number), REJECTED_BY_CONSUMER);
+            assert_eq!(*number, REJECTED_BY_CONSUMER);
             let reject = Reject::decode(data).unwrap();
             assert_eq!(reject.encode(), data[..REJECT_LEN]);
             assert!(data[REJECT_LEN..].iter().all(|byte| *byte == 0));

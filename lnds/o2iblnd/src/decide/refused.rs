@@ -1,12 +1,9 @@
 //! What the active side does when a connection is refused (wire-o2ib 6.4).
 
-use crate::proto::{REJECTED_BY_CONSUMER, Reject, RejectReason, Version};
+use crate::proto::{
+    REJECTED_BY_CONSUMER, REJECTED_INVALID_SERVICE, REJECTED_STALE_CONNECTION, Reject, RejectReason, Version,
+};
 use lnet_core::Errno;
-
-/// The connection manager's reason for "the other side has a connection of these numbers, which it takes for this one".
-const STALE_CONNECTION: u32 = 10;
-/// The connection manager's reason for "nobody listens".
-const INVALID_SERVICE: u32 = 8;
 
 /// What a connection request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +25,10 @@ pub(crate) enum Refused {
 }
 
 /// Decides after a refusal with the connection manager's `reason`, and reject data if they could be read.
-pub(crate) fn refused(reason: u32, reject: Option<Reject>, wanted: Wanted) -> Refused {
+pub(crate) fn refused(reason: u16, reject: Option<Reject>, wanted: Wanted) -> Refused {
     match (reason, reject) {
-        (STALE_CONNECTION, _) => Refused::Again(Wanted { version: Version::V2, ..wanted }),
-        (INVALID_SERVICE, _) => Refused::GiveUp(Errno::HostUnreachable),
+        (REJECTED_STALE_CONNECTION, _) => Refused::Again(Wanted { version: Version::V2, ..wanted }),
+        (REJECTED_INVALID_SERVICE, _) => Refused::GiveUp(Errno::HostUnreachable),
         (REJECTED_BY_CONSUMER, Some(reject)) => rejected(reject, wanted),
         _ => Refused::GiveUp(Errno::ConnectionRefused),
     }

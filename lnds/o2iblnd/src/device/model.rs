@@ -12,6 +12,7 @@ use super::{
     ConnId, ConnectError, Device, Devices, Event, Limits, OpenError, OpenOptions, Paging, PortError,
     Registration, Setup, Slot, WorkId, Write,
 };
+use crate::proto::{REJECTED_BY_CONSUMER, REJECTED_INVALID_SERVICE};
 use lnd_common::sync::lock;
 use lnet_core::Errno;
 use lnet_core::memory::MemRange;
@@ -25,9 +26,6 @@ use std::sync::{Arc, Mutex};
 /// The length of an acceptance's private data, and of a refusal's (wire-o2ib 2).
 const ACCEPT_LEN: usize = 196;
 const REJECT_LEN: usize = 148;
-/// The connection manager's reasons: nobody listens; refused by the driver.
-const INVALID_SERVICE: u16 = 8;
-const CONSUMER: u16 = 28;
 
 /// The network between the devices.
 #[derive(Clone, Debug, Default)]
@@ -177,7 +175,8 @@ impl Device for ModelDevice {
                 net.push(self.address, Event::Failed { conn: id, error });
             }
             Some(false) => {
-                let event = Event::Rejected { conn: id, reason: INVALID_SERVICE, private_data: vec![] };
+                let event =
+                    Event::Rejected { conn: id, reason: REJECTED_INVALID_SERVICE, private_data: vec![] };
                 net.push(self.address, event);
             }
             Some(true) => {
@@ -217,7 +216,7 @@ impl Device for ModelDevice {
     }
 
     fn reject(&mut self, conn: ConnId, private_data: &[u8]) {
-        self.refuse(conn, CONSUMER, padded(private_data, REJECT_LEN));
+        self.refuse(conn, REJECTED_BY_CONSUMER, padded(private_data, REJECT_LEN));
     }
 
     fn disconnect(&mut self, conn: ConnId) {

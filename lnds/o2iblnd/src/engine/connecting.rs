@@ -176,7 +176,7 @@ impl<M: Outgoing, A: Arriving> Engine<M, A> {
         device.destroy(id);
         self.peer(peer).remove(id);
         let reject = Reject::decode(private_data).ok();
-        match refused(reason.into(), reject, wanted) {
+        match refused(reason, reject, wanted) {
             Refused::Again(wanted) => {
                 self.peer(peer).ask_again(wanted, now);
                 self.connect_if_needed(peer, device, now);

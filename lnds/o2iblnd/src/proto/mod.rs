@@ -47,4 +47,8 @@ pub const MAX_FRAGMENTS: usize = 257;
 /// The service number, which is the port of the RDMA connection manager (wire-o2ib 2).
 pub const SERVICE: u16 = 987;
 /// The reason for which the connection manager reports a reject that carries reject data: defined by the consumer (wire-o2ib 6.2).
-pub const REJECTED_BY_CONSUMER: u32 = 28;
+pub const REJECTED_BY_CONSUMER: u16 = 28;
+/// The connection manager's reason for "the other side has a connection of these numbers, which it takes for this one".
+pub const REJECTED_STALE_CONNECTION: u16 = 10;
+/// The connection manager's reason for "nobody listens".
+pub const REJECTED_INVALID_SERVICE: u16 = 8;
