@@ -4,13 +4,12 @@
 //! An accepted request has no response of its own: the HELLO follows at once. The sixteen bytes of
 //! [`REFUSAL`] are the only response.
 
+use super::hello;
 use lnet_wire::Nid;
 use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
 
 /// The first four bytes of a request, in the sender's order.
 pub const MAGIC: u32 = 0xacce_7100;
-/// The magic of a HELLO sent without a request before it; an acceptor responds with [`REFUSAL`].
-pub const UNIFIED_MAGIC: u32 = 0x4572_6963;
 /// Length in bytes of a request that names an eight-byte NID (version 1).
 pub const REQUEST_LEN: usize = 16;
 /// Length in bytes of a request that names a twenty-byte NID (version 2).
@@ -110,7 +109,8 @@ pub fn decide(bytes: &[u8], is_mine: impl FnOnce(Nid) -> bool) -> Decision {
     }
     let magic: [u8; 4] = array(bytes, 0);
     let Some(order) = ByteOrder::detect(magic, MAGIC) else {
-        return match ByteOrder::detect(magic, UNIFIED_MAGIC) {
+        // A HELLO without a request before it.
+        return match ByteOrder::detect(magic, hello::MAGIC) {
             Some(_) => Decision::Refuse,
             None => Decision::Close(Rejected::BadMagic(u32::from_le_bytes(magic))),
         };
@@ -193,8 +193,8 @@ mod tests {
         let rows: Vec<(&str, Vec<u8>, Decision)> = vec![
             ("nothing yet", vec![], Decision::Need(4)),
             ("three bytes", vec![0, 0x71, 0xce], Decision::Need(4)),
-            ("unified magic", le(&[UNIFIED_MAGIC]), Decision::Refuse),
-            ("unified magic, other order", be(&[UNIFIED_MAGIC]), Decision::Refuse),
+            ("unified magic", le(&[hello::MAGIC]), Decision::Refuse),
+            ("unified magic, other order", be(&[hello::MAGIC]), Decision::Refuse),
             ("very old HELLO", le(&[0xeebc_0ded]), Decision::Close(Rejected::BadMagic(0xeebc_0ded))),
             ("rubbish", le(&[1]), Decision::Close(Rejected::BadMagic(1))),
             ("magic only", le(&[MAGIC]), Decision::Need(8)),
