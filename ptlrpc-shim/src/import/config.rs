@@ -1,7 +1,7 @@
 //! The configuration of an import: the target, its servers, and the protocol.
 
 use crate::message::portal::Portals;
-use crate::message::{ConnectData, ConnectFlags, Name, Opcode, Portal, Service};
+use crate::message::{ConnectData, ConnectFlags, DEFAULT_SLOTS, Name, Opcode, Portal, Service};
 
 /// The target of an import, its servers, and the protocol.
 #[derive(Clone, Debug)]
@@ -26,9 +26,6 @@ pub struct ImportConfig {
     /// The connect data that is requested of the server.
     pub connect_data: ConnectData,
 }
-
-/// The number of modifying requests that may be in flight at once, if the server does not set it (`max_mod_rpcs`).
-pub(crate) const DEFAULT_SLOTS: u16 = 8;
 
 impl ImportConfig {
     /// An object target: OST requests and their bulk data.

@@ -4,7 +4,7 @@
 //! A session sends nothing and has no clock: requests ask it for permission to send, [`Session::poll`] returns the connect
 //! requests and pings to be sent, and outcomes are reported by `on_*`.
 
-use super::config::{DEFAULT_SLOTS, ImportConfig};
+use super::config::ImportConfig;
 use super::connect_state::{
     ActiveConnection, ConnectAccepted, ConnectAttempt, ConnectState, ImportState, SendPermission,
 };
@@ -15,7 +15,7 @@ use crate::Errno;
 use crate::clock::{Clock, Time};
 use crate::lnet::ProcessId;
 use crate::message::body::ExportCookie;
-use crate::message::{ConnectData, ConnectFlags, Xid, XidSource};
+use crate::message::{ConnectData, ConnectFlags, DEFAULT_SLOTS, Xid, XidSource};
 use crate::recent_max::RecentMax;
 use crate::timeouts::Timeouts;
 use crate::wakeup::Waker;

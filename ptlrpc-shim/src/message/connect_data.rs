@@ -3,6 +3,10 @@
 use super::flags::flags;
 use lnet_wire::byte_order::{ByteOrder, array};
 
+/// The number of modifying requests of a client that may be in flight at once, and so of its slots, where client and server have no
+/// preference (`maxmodrpcs`).
+pub(crate) const DEFAULT_SLOTS: u16 = 8;
+
 /// The data that a client requests, or a server grants. Unused fields are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectData {

@@ -20,6 +20,7 @@ pub mod xid;
 pub use body::{Body, BodyFlags, ConnectOps, ExportCookie, MessageKind};
 pub use builder::{LayoutError, MessageMut};
 pub use connect::{ConnectReply, ConnectRequest, Name, NameError};
+pub(crate) use connect_data::DEFAULT_SLOTS;
 pub use connect_data::{ConnectData, ConnectFlags};
 pub use header::{BODY_ONLY_LEN, BadMessage, Message, MessageFlags, size_of_message};
 pub use lnet_wire::byte_order::ByteOrder;

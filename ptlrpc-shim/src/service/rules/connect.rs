@@ -11,9 +11,9 @@
 //! | known, otherwise | higher | it keeps the connection, and the reply says so |
 //! | known, otherwise | the same or lower | dropped: the request is stale, and no reply is waited for |
 
-use super::duplicates::{DEFAULT_SLOTS, MAX_SLOTS};
+use super::duplicates::MAX_SLOTS;
 use crate::message::body::ExportCookie;
-use crate::message::{ConnectData, ConnectFlags};
+use crate::message::{ConnectData, ConnectFlags, DEFAULT_SLOTS};
 
 /// A client's side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

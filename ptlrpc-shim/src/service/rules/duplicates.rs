@@ -13,8 +13,6 @@
 use crate::message::Xid;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The number of slots where client and server have no preference.
-pub(crate) const DEFAULT_SLOTS: u16 = 8;
 /// The maximum of slots of a client.
 pub(crate) const MAX_SLOTS: u16 = 64;
 
